@@ -99,6 +99,7 @@ describe('createHttpApp', () => {
   it.each<[string, () => Promise<Response>, number, RegExp]>([
     ['broken JSON', () => post('{"a":'), 400, /not valid JSON/],
     ['an empty body', () => post(''), 400, /empty/],
+    ['a name that stands twice', () => post('{"a":{"b":1,"b":2}}'), 400, /"b" twice/],
     ['prototype poisoning', () => post('{"__proto__":{"a":1}}'), 400, /not valid JSON/],
     ['a wrong content type', () => post('a=1', { 'content-type': 'application/x-www-form-urlencoded' }), 415, /application\/json/],
     ['plain text', () => post('a', { 'content-type': 'text/plain' }), 415, /application\/json/],

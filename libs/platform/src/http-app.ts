@@ -7,6 +7,7 @@ import { requestMetrics } from './http-metrics.js';
 import { type Logger, NestLogger } from './logger.js';
 import { demandKnownVersion } from './http-version.js';
 import { jsonText } from './json-body.js';
+import { repeatedName } from './json-names.js';
 import { PROBLEM_CONTENT_TYPE, problemBody, ProblemError } from './problem.js';
 import { problemBytes, ProblemDetailsFilter, toProblem } from './problem-details.filter.js';
 import { PAGE_CONTENT_SECURITY_POLICY, SAFE_HEADERS } from './response-headers.js';
@@ -129,7 +130,10 @@ function parseJson(fastify: FastifyInstance, bodies: Readonly<Record<string, Rou
       refuseMisplacedPatch(request);
       const ofRoute = bodies[request.routeOptions.url ?? '']?.parsers?.[JSON_TYPE];
       if (ofRoute) done(null, ofRoute(body));
-      else void parse(request, jsonText(body), done);
+      else {
+        const text = jsonText(body);
+        void parse(request, text, (error, value) => done(error ?? repeatedName(text) ?? null, value));
+      }
     } catch (error) {
       done(error as Error);
     }

@@ -8,6 +8,7 @@ export * from './http-app.js';
 export * from './http-version.js';
 export * from './ip-range.js';
 export { jsonBytes, jsonText } from './json-body.js';
+export * from './json-names.js';
 export * from './lifecycle.js';
 export * from './logger.js';
 export * from './management.module.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isPlainObject } from '#limiter';
-import { jsonBytes, ProblemError } from '#platform';
+import { jsonBytes, ProblemError, repeated, repeatedName } from '#platform';
 
 /** The lists of a document that may be long. */
 export const LONG_LISTS = ['plans', 'merchants'] as const;
@@ -34,7 +34,7 @@ export class DocumentText {
     const root = parsed(scanner.rest());
     const items = (name: LongList): DocumentItems => {
       const { starts, ends } = scanner.places[name];
-      return { length: starts.length, at: (i) => parsed(bytes.toString('utf8', starts[i], ends[i])) };
+      return { length: starts.length, at: (i) => parsed(bytes.toString('utf8', starts[i], ends[i]), `/${name}/${i}`) };
     };
     return new DocumentText(root, { plans: items('plans'), merchants: items('merchants') }, bytes);
   }
@@ -66,7 +66,15 @@ export class DocumentText {
   }
 }
 
-function parsed(text: string): unknown {
+/** @param place of the text in the document, as a JSON Pointer */
+function parsed(text: string, place = ''): unknown {
+  const value = valueOf(text);
+  const fault = repeatedName(text, place);
+  if (fault) throw fault;
+  return value;
+}
+
+function valueOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
@@ -140,10 +148,8 @@ class Scanner {
 
   private beginMember(): void {
     this.name = this.nameHere();
-    const repeated = LONG_LISTS.find((each) => each === this.name && this.places[each].isFound);
-    if (repeated === undefined) return;
-    // JSON would take the last one, and nobody would ever read the items of the first.
-    throw new ProblemError({ status: 400, code: 'body.malformed', detail: `the body has ${repeated} twice` });
+    const second = LONG_LISTS.find((each) => each === this.name && this.places[each].isFound);
+    if (second !== undefined) throw repeated(second, `/${second}`);
   }
 
   private nameHere(): string | undefined {
