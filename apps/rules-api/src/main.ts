@@ -50,9 +50,6 @@ async function main(): Promise<void> {
     },
     { publicUrl: config.rulesApiPublicUrl },
   );
-  await app.listen(config.rulesApiPort, config.rulesApiHost);
-  logger.info({ url: await app.getUrl() }, 'listening');
-
   const ending = new AbortController();
   runUntilSignal({
     logger,
@@ -65,6 +62,8 @@ async function main(): Promise<void> {
       await database.close();
     },
   });
+  await app.listen(config.rulesApiPort, config.rulesApiHost);
+  logger.info({ url: await app.getUrl() }, 'listening');
   // The app listens before PostgreSQL answers: /readyz says what is missing, and becomes ready without a restart.
   await database.prepare(ending.signal);
 }
@@ -80,7 +79,4 @@ function oidcOf(config: Config<'rules-api'>) {
   return issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants, label } };
 }
 
-main().catch((error: unknown) => {
-  console.error(error);
-  process.exit(1);
-});
+await main();

@@ -59,13 +59,23 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
   const crash = (err: unknown): void => {
     endAtTheLatestIn(LAST_LINES_MS + LAST_RESORT_MS);
     try {
-      logger.fatal({ err }, 'an uncaught error ends the process');
+      logger.fatal({ err }, whyItEnds(err));
     } finally {
       process.exit(1);
     }
   };
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
+}
+
+/** What an operator can mend is said as such. */
+function whyItEnds(err: unknown): string {
+  const { code, port, address } = (err ?? {}) as { code?: unknown; port?: unknown; address?: unknown };
+  const place = `port ${String(port)} of ${String(address)}`;
+  if (code === 'EADDRINUSE' && port !== undefined) return `${place} is taken by another process: end that, or set another port`;
+  if (code === 'EACCES' && port !== undefined) return `${place} is for privileged processes only: set one above 1023`;
+  if (code === 'EADDRNOTAVAIL' && port !== undefined) return `${String(address)} is no address of this machine: set one that is`;
+  return 'an uncaught error ends the process';
 }
 
 /** Ends the process once the log is read, and after LAST_LINES_MS in any case. */

@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleOf } from '../../../scripts/paths.mjs';
@@ -44,4 +45,42 @@ test('the gateway exits with code 2 and names the line and the field when its ro
   const { status, stderr } = spawnSync(process.execPath, [bundleOf('gateway')], { env, encoding: 'utf8' });
   expect(status).toBe(2);
   expect(stderr).toMatch(/^GATEWAY_ROUTES_FILE .*routes\.yaml is not usable:\n {2}line 3: \/upstreams\/0\/addresses\/0 must be an http/);
+});
+
+test.each<[AppName, string]>([
+  ['rules-api', 'RULES_API_PORT'],
+  ['gateway', 'GATEWAY_PORT'],
+  ['gateway', 'GATEWAY_MANAGEMENT_PORT'],
+  ['preloader', 'PRELOADER_MANAGEMENT_PORT'],
+  ['decision-api', 'DECISION_API_GRPC_PORT'],
+])('the %s ends with a line that names the port when that of %s is taken', async (app, variable) => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as { port: number };
+  const ports = [
+    'RULES_API',
+    'GATEWAY',
+    'GATEWAY_MANAGEMENT',
+    'PRELOADER_MANAGEMENT',
+    'DECISION_API',
+    'DECISION_API_GRPC',
+    'DECISION_API_MANAGEMENT',
+  ];
+  const env = {
+    PATH: process.env['PATH'],
+    DATABASE_URL: 'postgres://127.0.0.1:1/x',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    UPSTREAM_URL: 'http://127.0.0.1:1',
+    TOLLGATE_ADMIN_TOKEN: 'a-token-that-is-long-enough-for-it',
+    ...Object.fromEntries(ports.map((name) => [`${name}_PORT`, '0'])),
+    [variable]: String(port),
+  };
+  const [code, output] = await new Promise<[unknown, string]>((resolve) => {
+    execFile(process.execPath, [bundleOf(app)], { env, timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve([error?.code, stdout + stderr]),
+    );
+  });
+  taken.close();
+  expect(output).toContain(`"port ${port} of 127.0.0.1 is taken by another process: end that, or set another port"`);
+  expect(code).toBe(1);
 });
