@@ -110,6 +110,14 @@ export const FAULTS_OF_MACHINES: readonly Fault[] = [
     healsWithinMs: 2500,
   },
   {
+    name: 'A gateway is frozen (SIGSTOP), and goes on',
+    breakIt: ({ gateways }) => gateways[0]!.signal('SIGSTOP'),
+    heal: ({ gateways }) => gateways[0]!.signal('SIGCONT'),
+    // Its clients wait, and get what they would have got: the pause is neither the fault of Redis, nor of the upstream, nor theirs.
+    allowed: {},
+    healsWithinMs: 0,
+  },
+  {
     name: 'The disk to which a gateway logs is full',
     breakIt: async (bed) => {
       await bed.stopGateway();

@@ -35,3 +35,4 @@ export {
   type TlsServerOptions,
 } from './tls-server.js';
 export { createTrust, type Trust } from './trust.js';
+export * from './unless-read.js';

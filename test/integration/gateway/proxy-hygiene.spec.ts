@@ -204,6 +204,27 @@ it('a client that is slow with its headers gets 408', async () => {
   expect(client.received).toMatch(/application\/problem\+json/);
 });
 
+describe('a client whose headers came in time is answered, however long the gateway did not run meanwhile', () => {
+  const HEADERS_MS = 200;
+  /** As if the gateway had been frozen: what was sent lies in its sockets when its timers fire. */
+  const freeze = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+  it.each([
+    ['all of them', [], ['GET / HTTP/1.1', 'Host: x', '', '']],
+    ['the second half of them', ['GET / HTTP/1.1', 'Host: x', 'X-A: '], ['y', '', '']],
+  ])('%s', async (_case, before, meanwhile) => {
+    const { port } = await start({ clientHeadersTimeoutMs: HEADERS_MS });
+    const client = (await RawClient.open(port)).write(...before);
+    // Connections are accepted in order: once a later one is answered, the gateway waits for this one.
+    const later = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', 'Connection: close', '', '');
+    await later.closed;
+    client.write(...meanwhile);
+    freeze(2 * HEADERS_MS);
+    await client.until(/\r\n\r\n/);
+    expect(client.statuses).toEqual([200]);
+  });
+});
+
 it('a client that says nothing in the middle of its upload is cut off', async () => {
   const { port, metrics } = await start({ clientIdleTimeoutMs: 200 });
   const client = (await RawClient.open(port)).write('POST / HTTP/1.1', 'Host: x', 'Content-Length: 1000000', '', 'x');

@@ -41,12 +41,24 @@ test.each([
   socket.destroy();
 });
 
-test('half a request is late, or broken, and not passed over', () => {
+test('half a request is late, or broken, and not passed over', async () => {
   const { come, seen, socket } = bed();
   come(HEAD);
   socket.emit('timeout');
+  await turn();
   socket.emit('end');
   expect(seen).toEqual(['late', 'broken']);
+  socket.destroy();
+});
+
+test('what is read right after a time-out is served: it came while the process did not run', async () => {
+  const { come, seen, socket } = bed();
+  come(HEAD);
+  socket.emit('timeout');
+  Object.defineProperty(socket, 'bytesRead', { value: 7 });
+  come('{"n":1}');
+  await turn();
+  expect(seen).toEqual(['served {"n":1}']);
   socket.destroy();
 });
 

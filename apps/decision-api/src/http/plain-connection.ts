@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { EndOfTurn, handOver } from '#edge';
+import { EndOfTurn, handOver, unlessRead } from '#edge';
 import { beginsWith, bodyStart, bytesToCome, type PlainHead, plainHead } from './plain-head.js';
 
 export interface PlainConnectionOptions {
@@ -120,8 +120,10 @@ export class PlainConnection {
   };
 
   private readonly onTimeout = (): void => {
-    if (this.lastHead === undefined || this.head !== undefined) this.options.late(this.socket);
-    else this.socket.destroy();
+    unlessRead(this.socket, () => {
+      if (this.lastHead === undefined || this.head !== undefined) this.options.late(this.socket);
+      else this.socket.destroy();
+    });
   };
 
   /** The connection closes, which is all that there is to do. */

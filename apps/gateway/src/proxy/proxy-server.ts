@@ -250,6 +250,7 @@ function onClientError(error: NodeJS.ErrnoException, stream: NodeJS.EventEmitter
   const connection = socket[CONNECTION];
   // Something after a request that was the last by its own `Connection: close` deserves no answer of its own.
   if (error.code === 'HPE_CLOSED_CONNECTION') connection.stopAccepting();
+  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') connection.failUnlessAsked(PROBLEMS.requestTimeout);
   else connection.fail(problemOf(error));
 }
 
@@ -270,8 +271,6 @@ function problemOf({ code, bytesParsed = 0, rawPacket }: ParserError): Problem {
       return PROBLEMS.headersTooLarge;
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return PROBLEMS.chunkExtensions;
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return PROBLEMS.requestTimeout;
     default:
       return PROBLEMS.malformed;
   }

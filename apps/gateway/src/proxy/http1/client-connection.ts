@@ -56,6 +56,8 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   private readonly waiting: Waiting[] = [];
   /** Whether further requests may come. What already waits is answered in any case. */
   private accepting = true;
+  /** Requests whose headers have come, ever. */
+  private asked = 0;
   /** Why the parser stopped, if it did: a request that is incomplete stays so. */
   private broken: Problem | null = null;
   private lastResponse: OrderedResponse | null = null;
@@ -84,6 +86,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   }
 
   accept(request: ClientRequest, response: OrderedResponse, expectsContinue: boolean, problem?: Problem): void {
+    this.asked++;
     if (this.closing || !this.accepting) return;
     const arrived = { request, response, expectsContinue, problem };
     if (this.current === null) {
@@ -106,6 +109,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
    */
   upgrade(request: IncomingMessage): void {
     const { socket } = this;
+    this.asked++;
     socket.on('error', () => socket.destroy()).on('timeout', () => socket.destroy());
     if (this.closing || !this.accepting) return;
     this.accepting = false;
@@ -155,6 +159,17 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
 
   closeQuietly(): void {
     this.socket.destroySoon();
+  }
+
+  /**
+   * Node is tired of waiting for the headers of a request. It looks before the sockets are read, so they may have come while this process did
+   * not run: what is whole a moment later is served. Half of them is too late even so, as node asks for each request once.
+   */
+  failUnlessAsked(problem: Problem): void {
+    const { asked } = this;
+    setImmediate(() => {
+      if (this.asked === asked && !this.socket.destroyed) this.fail(problem);
+    });
   }
 
   /** Nothing more is expected from the client; what it has sent whole is still answered. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { handOver } from '#edge';
+import { handOver, unlessRead } from '#edge';
 import type { ClientConnection } from './client-connection.js';
 import { plainHead, type PlainHead } from './plain-head.js';
 import { PlainRequest } from './plain-request.js';
@@ -107,8 +107,10 @@ export class PlainConnection {
   };
 
   private readonly onTimeout = (): void => {
-    if (this.wasAsked) this.socket.destroy();
-    else this.connection.fail(PROBLEMS.requestTimeout);
+    unlessRead(this.socket, () => {
+      if (this.wasAsked) this.socket.destroy();
+      else this.connection.fail(PROBLEMS.requestTimeout);
+    });
   };
 
   /** The connection closes, which is all that there is to do. */
