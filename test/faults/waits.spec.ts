@@ -1,6 +1,7 @@
 /** Whether a machine is busy is what Linux says of the processes, whatever the machine that runs this does besides. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { until } from '../support/until.js';
 import { watchWaits } from './waits.js';
 
@@ -40,9 +41,11 @@ ifThere('two processes that work on one processor are told as busy, by the share
   expect(share).toBeLessThanOrEqual(1.01);
 });
 
-ifThere('a process that sleeps has waited for nothing', () => {
+ifThere('a process that sleeps has waited for nothing', async () => {
   const sleeping = onFirstProcessor('setTimeout(() => undefined, 2 ** 31 - 1)');
   process.kill(sleeping.pid, 'SIGSTOP');
+  // Until then it waits for its processor like any other that starts.
+  await until('it is stopped', () => readFileSync(`/proc/${sleeping.pid}/stat`, 'utf8').split(') ').at(-1)!.startsWith('T'));
   const waits = watchWaits([sleeping.pid]);
   for (const begun = performance.now(); performance.now() - begun < 50;) continue;
   expect(waits().waitedMs.get(sleeping.pid)).toBe(0);
