@@ -9,6 +9,7 @@ export * from './records/limit-event-format.js';
 export * from './records/limit-event-store.js';
 export * from './buckets/open-buckets.js';
 export * from './buckets/overlong-keys.js';
+export * from './rules/merchant-batch.js';
 export * from './rules/platform-load.js';
 export * from './buckets/preload-buckets.js';
 export * from './records/receipt-format.js';

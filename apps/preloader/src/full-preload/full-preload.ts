@@ -1,12 +1,22 @@
 import { UnreadableError } from '#limiter';
 import { withDeadline } from '#waiting';
-import { createBuckets, type RedisSnapshotStore, type RedisConnection, type SnapshotFormat } from '#limiter-redis';
+import {
+  createBuckets,
+  createBucketsOf,
+  isCluster,
+  MerchantBatch,
+  type MerchantInBatch,
+  type RedisConnection,
+  type RedisSnapshotStore,
+  type SnapshotFormat,
+  versionIn,
+} from '#limiter-redis';
 import type { Logger } from '#platform';
 import type { PreloadWalk, ReloadJobData, ReloadSubject } from '#rule-sync';
-import type { RuleReader, UnreadableMerchant } from '#rules-db';
+import type { MerchantRows, RuleReader, UnreadableMerchant } from '#rules-db';
 import type { PreloaderMetrics } from '../metrics.js';
 import type { Dependencies } from '../dependencies.js';
-import { MerchantTexts, type ReadyMerchant } from './merchant-texts.js';
+import { MerchantTexts } from './merchant-texts.js';
 
 /** How many chunks are written to Redis at once, while the next one is read from PostgreSQL. More than this was not faster. */
 const CHUNKS_IN_FLIGHT = 3;
@@ -87,10 +97,10 @@ export class FullPreload {
     try {
       while (!signal.aborted) {
         const chunk = await reading;
-        const last = chunk.merchants.at(-1);
-        if (last === undefined) break;
-        reading = read(last.merchantId);
-        writing.push(handled(this.writeReadable(chunk, last.merchantId)));
+        const { lastId } = chunk;
+        if (lastId === undefined) break;
+        reading = read(lastId);
+        writing.push(handled(this.writeReadable(chunk, lastId)));
         if (writing.length >= CHUNKS_IN_FLIGHT) await settleOldest();
       }
       while (writing.length > 0) await settleOldest();
@@ -109,46 +119,59 @@ export class FullPreload {
   private async read(afterMerchantId: string | null, asked: Promise<SnapshotFormat>): Promise<Chunk> {
     const { reader, chunkMerchants } = this.options;
     const format = await asked;
-    const merchants = await reader.merchantsAfter(afterMerchantId, chunkMerchants, (merchant) => this.texts.of(merchant, format));
-    return { merchants, format };
+    let last: MerchantRows | undefined;
+    const chunk = { batch: new MerchantBatch(), unreadable: [] as UnreadableMerchant[], format };
+    const read = await reader.merchantsAfter(afterMerchantId, chunkMerchants, (merchant) => {
+      const made = this.texts.of(merchant, format);
+      if ('unreadable' in made) chunk.unreadable.push(made);
+      else chunk.batch.add(made);
+      last = merchant;
+    });
+    return { ...chunk, merchants: read.length, lastId: last?.merchantId };
   }
 
-  private async writeReadable({ merchants, format }: Chunk, cursor: string): Promise<ChunkResult> {
-    const ready: ReadyMerchant[] = [];
-    for (const merchant of merchants) {
-      if ('unreadable' in merchant) await this.skipUnreadable(merchant, merchant.unreadable);
-      else ready.push(merchant);
-    }
-    const written = await this.writeOrSkip(ready, format);
+  private async writeReadable({ batch, unreadable, merchants, format }: Chunk, cursor: string): Promise<ChunkResult> {
+    for (const merchant of unreadable) await this.skipUnreadable(merchant, merchant.unreadable);
+    const written = await this.writeOrSkip(batch, format);
     this.options.metrics.preloadedMerchants.inc(written);
-    return { cursor, merchants: merchants.length, skipped: merchants.length - written };
+    return { cursor, merchants, skipped: merchants - written };
   }
 
   /** Writes a chunk. If that fails although all dependencies answer, one of its merchants is at fault: then each is written by itself. */
-  private async writeOrSkip(chunk: readonly ReadyMerchant[], format: SnapshotFormat): Promise<number> {
+  private async writeOrSkip(batch: MerchantBatch, format: SnapshotFormat): Promise<number> {
+    if (batch.length === 0) return 0;
     try {
-      await this.write(chunk, format);
-      return chunk.length;
+      await this.write(batch, format);
+      return batch.length;
     } catch (error) {
       if ((await this.options.dependencies.outageBehind(error)) !== undefined) throw error;
     }
     let written = 0;
-    for (const merchant of chunk) {
+    for (const merchant of batch.merchants()) {
       try {
-        await this.write([merchant], format);
+        await this.writeEach([merchant], format);
         written += 1;
       } catch (error) {
         if ((await this.options.dependencies.outageBehind(error)) !== undefined) throw error;
-        await this.skip(merchant, error);
+        await this.skip({ merchantId: merchant.merchantId, version: versionIn(merchant.text) }, error);
       }
     }
     return written;
   }
 
-  private async write(chunk: readonly ReadyMerchant[], format: SnapshotFormat): Promise<void> {
+  private async write(batch: MerchantBatch, format: SnapshotFormat): Promise<void> {
     const { store, redis, metrics, ttlMs } = this.options;
-    const buckets = chunk.flatMap((merchant) => merchant.buckets);
-    const writes = Promise.all([store.writeAs(chunk, format, ttlMs), createBuckets(redis, buckets, ttlMs)]);
+    // In a cluster each lies in a slot of its own, and one call is for one slot.
+    if (isCluster(redis)) return this.writeEach([...batch.merchants()], format);
+    const writes = Promise.all([store.writeBatch(batch, format, ttlMs), createBucketsOf(redis, batch, ttlMs)]);
+    const [{ written }] = await withDeadline(writes, CHUNK_TIMEOUT_MS, { what: 'writing a chunk to Redis' });
+    metrics.snapshotsWritten.inc(written);
+  }
+
+  private async writeEach(merchants: readonly MerchantInBatch[], format: SnapshotFormat): Promise<void> {
+    const { store, redis, metrics, ttlMs } = this.options;
+    const buckets = merchants.flatMap((merchant) => merchant.buckets);
+    const writes = Promise.all([store.writeAs(merchants, format, ttlMs), createBuckets(redis, buckets, ttlMs)]);
     const [{ written }] = await withDeadline(writes, CHUNK_TIMEOUT_MS, { what: 'writing a chunk to Redis' });
     metrics.snapshotsWritten.inc(written);
   }
@@ -172,7 +195,12 @@ interface Whose extends ReloadSubject {
 }
 
 interface Chunk {
-  readonly merchants: readonly (ReadyMerchant | UnreadableMerchant)[];
+  readonly batch: MerchantBatch;
+  readonly unreadable: readonly UnreadableMerchant[];
+  /** How many there are of both. */
+  readonly merchants: number;
+  /** Undefined if there are none. */
+  readonly lastId: string | undefined;
   readonly format: SnapshotFormat;
 }
 

@@ -1,6 +1,8 @@
 import { isMerchantKeyed, merchantBucketKey, type MerchantSnapshot } from '#limiter';
 import { bySlot } from '../connection/by-slot.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
+import type { PackedArguments } from '../connection/packed-command.js';
+import type { MerchantBatch } from '../rules/merchant-batch.js';
 import { BUCKET_PREFIX } from '../redis-keys.js';
 import { Script } from '../scripts.js';
 
@@ -34,4 +36,10 @@ export async function createBuckets(
   const calls = bySlot(redis, keys, (key) => key).map((some) => script.run(redis, some, [String(ttlMs)]) as Promise<number>);
   const created = (await Promise.all(calls)).reduce((sum, each) => sum + each, 0);
   return { created, live: keys.length - created };
+}
+
+/** The same for the buckets of a batch, where all lie on one Redis. */
+export async function createBucketsOf(redis: RedisConnection, batch: MerchantBatch, ttlMs: number): Promise<void> {
+  const pack = (): PackedArguments | undefined => batch.bucketsWith([String(ttlMs)]);
+  if (pack() !== undefined) await script.runPacked(redis, pack as () => PackedArguments);
 }

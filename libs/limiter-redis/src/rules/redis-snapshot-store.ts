@@ -4,6 +4,7 @@ import { bySlot } from '../connection/by-slot.js';
 import { isCluster, type RedisConnection } from '../connection/redis-connection.js';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import type { MerchantBatch, TextOfMerchant } from './merchant-batch.js';
 import { GatheredReads, type GatheredReadsOptions } from './gathered-reads.js';
 import {
   CHANGES_CHANNEL,
@@ -57,12 +58,6 @@ const NO_COUNTS: Counts = { written: 0, newer: 0 };
 
 /** `only`: the usual one, because the store has no choice. With a choice the same version in the other one is written anew. */
 export type SnapshotFormat = 'usual' | 'compact' | 'only';
-
-/** A snapshot as Redis keeps it. */
-export interface TextOfMerchant {
-  readonly merchantId: string;
-  readonly text: string;
-}
 
 export interface SnapshotStoreOptions extends GatheredReadsOptions {
   /**
@@ -143,6 +138,14 @@ export class RedisSnapshotStore {
       (sum, { written, newer }) => ({ written: sum.written + written, newer: sum.newer + newer }),
       NO_COUNTS,
     );
+  }
+
+  /** Writes a batch in one call, where all lie on one Redis. */
+  async writeBatch(batch: MerchantBatch, format: SnapshotFormat, ttlMs: number): Promise<Counts> {
+    const [written, newer] = (await writeScript.runPacked(this.redis, () =>
+      batch.snapshots([String(ttlMs), format === 'only' ? '0' : '1']),
+    )) as [number, number];
+    return { written, newer };
   }
 
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */

@@ -61,6 +61,11 @@ export function compactRuleText(rule: Rule): string {
   return JSON.stringify(compactRule(rule, languageOf(rule)));
 }
 
+/** The version of a snapshot that was written here. */
+export function versionIn(text: string): number {
+  return Number(text.slice(0, VERSION_DIGITS));
+}
+
 function versionText({ version }: { readonly version: number }): string {
   return String(version).padStart(VERSION_DIGITS, '0');
 }
