@@ -91,6 +91,8 @@ export async function freshRedis({ env = {} }: { env?: Record<string, string> } 
       await server.stop();
     },
     async restart() {
+      // Removes the folder of the one before.
+      await server.stop();
       server = await startRedis({ program, tether, port, env });
     },
   };

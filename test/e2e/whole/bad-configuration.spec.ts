@@ -1,10 +1,19 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleOf } from '../../../scripts/paths.mjs';
 import type { AppName } from '../../support/processes.js';
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+function temporary(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `tollgate-test-${name}-`));
+  folders.push(folder);
+  return folder;
+}
 
 test.each<[AppName, readonly string[]]>([
   ['rules-api', ['DATABASE_URL', 'TOLLGATE_ADMIN_TOKEN', 'LOG_LEVEL']],
@@ -18,7 +27,7 @@ test.each<[AppName, readonly string[]]>([
 });
 
 test('the gateway exits with code 2 and one line, which names the variable and the file, when its certificate is no certificate', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
+  const folder = temporary('certificate');
   const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(folder, name));
   for (const path of [cert!, key!]) writeFileSync(path, 'secret');
   const env = {
@@ -34,7 +43,7 @@ test('the gateway exits with code 2 and one line, which names the variable and t
 });
 
 test('the gateway exits with code 2 and names the line and the field when its routes are wrong', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'routes-')), 'routes.yaml');
+  const file = join(temporary('routes'), 'routes.yaml');
   writeFileSync(file, 'version: 1\nupstreams:\n  - { name: a, addresses: [ftp://x] }\nroutes:\n  - { name: a, upstream: a }\n');
   const env = {
     PATH: process.env['PATH'],
