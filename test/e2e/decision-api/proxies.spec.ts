@@ -40,6 +40,8 @@ const WAYS: readonly Way[] = [
   { title: 'Envoy by ext_authz over gRPC', proxy: 'envoy', port: 10_001 },
   { title: 'Envoy by ext_authz over HTTP', proxy: 'envoy', port: 10_002 },
 ];
+/** Those that tell when to come again while Tollgate is gone. */
+const SAY_WHEN = ['nginx', 'HAProxy', 'Caddy'];
 const NAMES = [...new Set(WAYS.map(({ proxy }) => proxy))];
 
 const programs = new Map<ProxyName, Program>();
@@ -349,7 +351,7 @@ function open(text: string): string {
       // HAProxy
       .replace(/^ *http-request deny .*tollgate.*\n/m, '')
       // Caddy
-      .replace(/^\t\t# (@gone|handle @gone|\t|\})/gm, '\t\t$1')
+      .replace(/^\t\t# (@gone|@nobody|handle @gone|handle @nobody|\t|\})/gm, '\t\t$1')
       // Envoy
       .replaceAll('failure_mode_deny: true', 'failure_mode_deny: false')
       .replaceAll('failure_mode_allow: false', 'failure_mode_allow: true')
@@ -397,6 +399,16 @@ function open(text: string): string {
   test('and its connections are refused: likewise', async () => {
     await api.kill();
     expect(await ask(doors, '/killed')).toEqual(expected(doors));
+    for (const { title, port } of doors.filter((door) => !door.passes && SAY_WHEN.includes(door.title)))
+      expect([title, (await send(port, '/killed')).headers['retry-after']]).toEqual([title, '1']);
+  });
+
+  test('and whoever has no known key is let pass by none', async () => {
+    for (const { title, port, passes } of doors) {
+      const marked = `/nobody?of=${port}`;
+      const statuses = await Promise.all(['', 'unknown'].map(async (key) => (await send(port, marked, { key })).status));
+      expect([title, passes ? statuses : [], received(marked)]).toEqual([title, passes ? [401, 401] : [], []]);
+    }
   });
 
   test('and comes back: all of them ask again', async () => {
