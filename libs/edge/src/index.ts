@@ -1,5 +1,6 @@
 export { CertificateFiles, registerCertificate } from './certificate-files.js';
 export { type CertificatePart, namesIn } from './certificate-names.js';
+export { type CertificateTimes, isGoodAt, timesOf } from './certificate-times.js';
 export { clientAddress } from './client-address.js';
 export { EndOfTurn } from './end-of-turn.js';
 export { Drain, type Drainable } from './drain.js';

@@ -20,7 +20,7 @@ export interface TlsServerOptions {
 /** The certificate that a client has shown on its connection. */
 export interface ShownCertificate {
   readonly certificate: X509Certificate;
-  /** Whether an authority that we believe has signed it. */
+  /** Whether an authority that we believe has signed it, and it was good when it was shown. */
   readonly verified: boolean;
 }
 

@@ -270,7 +270,8 @@ test.each<[string, () => Promise<string[]> | string[], number, string]>([
 describe('a gateway that speaks TLS and asks clients for certificates', () => {
   const authority = makeAuthority();
   const server = makeCertificate({ dnsNames: ['localhost'] });
-  const client = (name: string, by = authority) => makeCertificate({ uris: [`spiffe://example.org/${name}`], by });
+  const client = (name: string, by = authority, notAfter?: Date) =>
+    makeCertificate({ uris: [`spiffe://example.org/${name}`], by, ...(notAfter !== undefined && { notAfter }) });
   let folder: string;
   let tls: RunningApp;
   let upstream: Server;
@@ -355,6 +356,7 @@ describe('a gateway that speaks TLS and asks clients for certificates', () => {
 
   test.each([
     ['of another authority', () => client('acme', makeAuthority()), 401, 'identity.certificate_untrusted'],
+    ['that has expired', () => client('acme', authority, new Date(Date.now() - 60_000)), 401, 'identity.certificate_expired'],
     ['that names no merchant', () => makeCertificate({ commonNames: ['acme'], by: authority }), 401, 'identity.certificate_merchant'],
     ['of a merchant that does not exist', () => client('nobody'), 403, 'merchant.unknown'],
   ])('refuses one %s, whatever the request says besides', async (_case, make, status, code) => {

@@ -25,6 +25,8 @@ const authority = makeAuthority();
 const envoy = makeCertificate({ uris: ['spiffe://shop/envoy'], by: authority });
 const nginx = makeCertificate({ uris: ['spiffe://shop/nginx'], by: authority });
 const stranger = makeCertificate({ uris: ['spiffe://shop/envoy'], by: makeAuthority('somebody') });
+const expired = makeCertificate({ uris: ['spiffe://shop/envoy'], by: authority, notAfter: new Date(Date.now() - 60_000) });
+const future = makeCertificate({ uris: ['spiffe://shop/envoy'], by: authority, notBefore: new Date(Date.now() + 3_600_000) });
 const nameless = makeCertificate({ dnsNames: ['envoy'], by: authority });
 
 const ends: (() => unknown)[] = [];
@@ -119,6 +121,8 @@ describe('by HTTP', () => {
   test.each<[string, MadeCertificate | undefined, number, string]>([
     ['none and no token', undefined, 401, 'token.missing'],
     ['one of another authority', stranger, 401, 'decision_api.certificate_untrusted'],
+    ['one that has expired', expired, 401, 'decision_api.certificate_expired'],
+    ['one that is not valid yet', future, 401, 'decision_api.certificate_expired'],
     ['one that names nobody', nameless, 401, 'decision_api.certificate_name'],
     ['one whose name is not listed', nginx, 403, 'decision_api.certificate_not_listed'],
   ])('a caller with %s is refused, and a valid token makes up for none that is shown', async (_case, by, status, code) => {

@@ -34,8 +34,10 @@ test.each<[string, CertificateWish]>([
   expect(named(wish)).toBe('decision_api.certificate_name');
 });
 
-test('who signed it comes before its times, and its times before its names', () => {
+test('its times come before who signed it, and who signed it before its names', () => {
   expect(named(ENVOY, { names: ['another'] }, false)).toBe('decision_api.certificate_untrusted');
+  expect(named(ENVOY, {}, false, TIMES.notAfter.getTime())).toBe('decision_api.certificate_expired');
+  expect(named(ENVOY, {}, false, TIMES.notBefore.getTime() - 1)).toBe('decision_api.certificate_expired');
   expect(named({ dnsNames: ['x'] }, {}, true, TIMES.notAfter.getTime())).toBe('decision_api.certificate_expired');
   expect(named({ dnsNames: ['x'] }, {}, true, TIMES.notBefore.getTime() - 1)).toBe('decision_api.certificate_expired');
 });

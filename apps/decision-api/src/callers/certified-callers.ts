@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { type CertificatePart, namesIn, type ShownCertificate } from '#edge';
+import { type CertificatePart, type CertificateTimes, isGoodAt, namesIn, type ShownCertificate, timesOf } from '#edge';
 import { ProblemError, unauthorized } from '#platform';
 
 export interface CertifiedCallersOptions {
@@ -10,11 +10,9 @@ export interface CertifiedCallersOptions {
   readonly nowMs?: () => number;
 }
 
-interface Known {
+interface Known extends CertificateTimes {
   /** Undefined: there is not exactly one name in that part. */
   readonly caller: string | undefined;
-  readonly fromMs: number;
-  readonly untilMs: number;
 }
 
 /** Who asks by a certificate: its one name in the configured part. */
@@ -32,15 +30,13 @@ export class CertifiedCallers {
    * @throws ProblemError 401, or 403 for a name that is not on the list
    */
   named({ certificate, verified }: ShownCertificate): string {
-    if (!verified)
-      throw unauthorized('decision_api.certificate_untrusted', 'no authority of DECISION_API_TLS_CLIENT_CA has signed this certificate');
+    const { nowMs = Date.now } = this.options;
+    // OpenSSL verifies none that is shown outside of its times, whoever has signed it.
+    if (!verified) throw isGoodAt(timesOf(certificate), nowMs()) ? untrusted() : expired();
     let known = this.known.get(certificate);
     if (known === undefined) this.known.set(certificate, (known = this.read(certificate)));
-    const { nowMs = Date.now } = this.options;
     // With each call: a connection may live longer than what was shown when it began.
-    const now = nowMs();
-    if (now < known.fromMs || now >= known.untilMs)
-      throw unauthorized('decision_api.certificate_expired', 'this certificate has expired, or is not valid yet');
+    if (!isGoodAt(known, nowMs())) throw expired();
     const { caller } = known;
     if (caller === undefined)
       throw unauthorized('decision_api.certificate_name', `this certificate has not exactly one name in its ${this.options.part}`);
@@ -51,8 +47,16 @@ export class CertifiedCallers {
   private read(certificate: X509Certificate): Known {
     const names = namesIn(certificate, this.options.part);
     const isName = names.length === 1 && names[0] !== '';
-    return { caller: isName ? names[0] : undefined, fromMs: Date.parse(certificate.validFrom), untilMs: Date.parse(certificate.validTo) };
+    return { caller: isName ? names[0] : undefined, ...timesOf(certificate) };
   }
+}
+
+function untrusted(): ProblemError {
+  return unauthorized('decision_api.certificate_untrusted', 'no authority of DECISION_API_TLS_CLIENT_CA has signed this certificate');
+}
+
+function expired(): ProblemError {
+  return unauthorized('decision_api.certificate_expired', 'this certificate has expired, or is not valid yet');
 }
 
 function notListed(): ProblemError {

@@ -64,7 +64,8 @@ describe('a certificate on the connection', () => {
     ['before it begins', Date.parse('2025-12-31T23:59:59Z')],
     ['when it has ended, on a connection that goes on', Date.parse('2027-01-01T00:00:00Z')],
   ])('is wrong %s', (_case, nowMs) => {
-    expect(find({ nowMs: () => nowMs }, { shown: ACME })).toBe('certificate_expired');
+    for (const verified of [true, false])
+      expect([verified, find({ nowMs: () => nowMs }, { shown: ACME, verified })]).toEqual([verified, 'certificate_expired']);
   });
 
   it('that is not there is none', () => {

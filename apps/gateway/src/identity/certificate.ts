@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { type CertificatePart, namesIn } from '#edge';
+import { type CertificatePart, type CertificateTimes, isGoodAt, namesIn, timesOf } from '#edge';
 import { type CacheEntry, isMerchantId, SieveCache } from '#limiter';
 import type { Caller, CertificateProblem, CredentialReader } from './caller.js';
 import { type CertificateHeader, forwardedNames } from './forwarded-certificate.js';
@@ -25,10 +25,8 @@ export interface CertificateReaderOptions {
 
 type Found = Caller | CertificateProblem;
 
-interface Shown {
+interface Shown extends CertificateTimes {
   readonly found: Found;
-  readonly fromMs: number;
-  readonly untilMs: number;
 }
 
 interface Told extends CacheEntry {
@@ -49,17 +47,15 @@ export function createCertificateReader<R extends CertifiedRequest>(options: Cer
   const told = new SieveCache<Told>(TOLD_BYTES);
 
   const ofConnection = ({ certificate, verified }: NonNullable<CertifiedRequest['certificate']>): Found => {
-    if (!verified) return 'certificate_not_verified';
+    // OpenSSL verifies none that is shown outside of its times, whoever has signed it.
+    if (!verified) return isGoodAt(timesOf(certificate), nowMs()) ? 'certificate_not_verified' : 'certificate_expired';
     let known = shown.get(certificate);
     if (known === undefined) {
-      const { validFrom, validTo } = certificate;
-      const found = merchantIn(namesIn(certificate, part), prefix);
-      known = { found, fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
+      known = { found: merchantIn(namesIn(certificate, part), prefix), ...timesOf(certificate) };
       shown.set(certificate, known);
     }
     // A connection may live longer than what was shown when it began.
-    const now = nowMs();
-    return now < known.fromMs || now >= known.untilMs ? 'certificate_expired' : known.found;
+    return isGoodAt(known, nowMs()) ? known.found : 'certificate_expired';
   };
 
   const ofHeader = (name: CertificateHeader, value: string): Found => {
