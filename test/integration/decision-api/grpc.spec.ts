@@ -244,6 +244,35 @@ describe('a deadline', () => {
     expect(await left(merchant)).toBe(3);
   });
 
+  it.each(['0n', '1n'])('of %s of a stream is one that has passed, and nothing is taken', async (timeout) => {
+    const merchant = newMerchant();
+    const { path, requestSerialize } = decisions['CheckStream']!;
+    const bytes = requestSerialize({ id: 1, request: { merchant } });
+    expect(await sendBytes(doors.port, path, framed(bytes), { 'grpc-timeout': timeout })).toMatchObject({ grpc: '4' });
+    expect(await left(merchant)).toBe(3);
+  });
+
+  it.each(['Check', 'CheckStream'])(
+    'that passes while %s is decided is told, although no timer has run yet: what was taken is given back',
+    async (name) => {
+      const merchant = newMerchant();
+      const busy = new MemoryEnforcer();
+      busy.rules.set(merchant, [rule()]);
+      busy.check = (descriptor, answer) =>
+        busy.checked(descriptor, (outcome) => {
+          // Nothing else runs meanwhile.
+          for (const untilMs = performance.now() + 101; performance.now() < untilMs;);
+          answer(outcome);
+        });
+      const slow = await openDoors(busy);
+      const { path, requestSerialize } = decisions[name]!;
+      const bytes = requestSerialize(name === 'Check' ? { merchant } : { id: 1, request: { merchant } });
+      expect(await sendBytes(slow.port, path, framed(bytes), { 'grpc-timeout': '100m' })).toMatchObject({ grpc: '4' });
+      expect(busy.levelOf(merchant)).toBe(3);
+      await slow.doors.close(1_000);
+    },
+  );
+
   it('that passes while the call waits ends it, and what is taken then is given back', async () => {
     const merchant = newMerchant();
     const late = new MemoryEnforcer();

@@ -115,7 +115,7 @@ export class GrpcServer {
         const call = this.knownCall(stream);
         const message = (request: object): Promise<object> =>
           new Promise((resolve, reject) => {
-            const begin = (done: Done): void => void handler(request as never, call).then(done, done);
+            const begin = (done: Done): void => void handler(request as never, this.demandTime(call)).then(done, done);
             this.counted(path, begin, (outcome) => (outcome instanceof GrpcError ? reject(outcome) : resolve(outcome)));
           });
         return { message };

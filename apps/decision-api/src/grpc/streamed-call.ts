@@ -1,9 +1,9 @@
 import type { Http2Stream, StreamUser } from '../http2/http2-stream.js';
 import type { BodyBudget } from '../http/request-body.js';
 import type { CallHead } from './call-head.js';
-import { Deadline } from './deadline.js';
+import { Deadline, deadlinePassed } from './deadline.js';
 import { framed, HEAD_BLOCK, OK_BLOCK, refusalBlock, statusBlock } from './grpc-blocks.js';
-import { GrpcCode, GrpcError } from './grpc-error.js';
+import type { GrpcError } from './grpc-error.js';
 import { MessageReader, unreadable } from './message-reader.js';
 import type { CallerConnection } from './unary-call.js';
 
@@ -58,9 +58,7 @@ export class StreamedCall implements StreamUser {
   ) {
     const { mostBytes, head, budget, withinMs } = options;
     this.reader = new MessageReader({ mostBytes, encoding: head.encoding, budget });
-    this.deadline = new Deadline(withinMs, () => {
-      this.fail(new GrpcError(GrpcCode.DeadlineExceeded, 'the deadline has passed', 'deadline.passed'));
-    });
+    this.deadline = new Deadline(withinMs, () => this.fail(deadlinePassed()));
   }
 
   get head(): CallHead {
@@ -112,6 +110,7 @@ export class StreamedCall implements StreamUser {
 
   send(message: object): void {
     if (this.isDone) return;
+    if (this.deadline.wasFoundPassed) return this.fail(deadlinePassed());
     try {
       const frame = framed(this.options.method.write(message));
       if (!this.hasResponded) this.stream.respond(HEAD_BLOCK);

@@ -1,7 +1,7 @@
 import type { StreamUser, Http2Stream } from '../http2/http2-stream.js';
 import type { BodyBudget } from '../http/request-body.js';
 import type { CallHead } from './call-head.js';
-import { Deadline } from './deadline.js';
+import { Deadline, deadlinePassed } from './deadline.js';
 import { framed, HEAD_BLOCK, OK_BLOCK, refusalBlock } from './grpc-blocks.js';
 import { GrpcCode, GrpcError } from './grpc-error.js';
 import { MESSAGE_HEAD_BYTES, messageIn, MessageReader, type MessageReaderOptions, unreadable } from './message-reader.js';
@@ -51,9 +51,7 @@ export class UnaryCall implements StreamUser {
     private readonly stream: Http2Stream,
     private readonly options: UnaryCallOptions,
   ) {
-    this.deadline = new Deadline(options.withinMs, () => {
-      this.fail(new GrpcError(GrpcCode.DeadlineExceeded, 'the deadline has passed', 'deadline.passed'));
-    });
+    this.deadline = new Deadline(options.withinMs, () => this.fail(deadlinePassed()));
   }
 
   get head(): CallHead {
@@ -120,6 +118,7 @@ export class UnaryCall implements StreamUser {
   }
 
   private succeed(message: object): void {
+    if (this.deadline.wasFoundPassed) return this.fail(deadlinePassed());
     if (!this.begins()) return;
     let frame: Buffer;
     try {
