@@ -3,7 +3,7 @@ import { PATIENCE } from './test/support/patience.mjs';
 
 /** Tests run on the TypeScript sources; only the end-to-end tests start the built apps in dist/. */
 const common = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/transform.mjs' },
   moduleNameMapper: {
@@ -43,7 +43,7 @@ export default {
     {
       ...withServices,
       displayName: 'e2e',
-      testEnvironment: '<rootDir>/test/support/environment.mjs',
+      testEnvironment: '<rootDir>/test/support/e2e-environment.mjs',
       testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'],
       testPathIgnorePatterns: [ALONE],
     },

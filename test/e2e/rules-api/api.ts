@@ -18,7 +18,7 @@ export interface Api {
   close(): Promise<void>;
 }
 
-/** What test/support/environment.mjs hands to end-to-end tests. */
+/** What test/support/e2e-environment.mjs hands to end-to-end tests. */
 declare global {
   var tollgateKeptRulesApi: (adminToken: string) => Promise<KeptRulesApi>;
 }

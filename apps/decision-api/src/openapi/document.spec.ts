@@ -27,6 +27,12 @@ it('docs/schema/decision-api.openapi.json is what the tables of fields say; npm 
   expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify(document, null, 2)}\n`);
 });
 
+it('docs/decision-api.md has every reason, as the protobuf file says', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/decision-api.md'), 'utf8');
+  const reasons = document.components.schemas.Decision.properties.reason.enum as string[];
+  expect(reasons.filter((reason) => !page.includes(`\`${reason}\``))).toEqual([]);
+});
+
 it('every call is in it, and no other', () => {
   const routes = Object.keys(createRoutes({} as never))
     .filter((path) => path !== '/openapi.json')
