@@ -78,7 +78,8 @@ class Listener {
   async hears(merchantId: string, { withinMs = 10_000, server = this.server } = {}): Promise<void> {
     const snapshots = new RedisSnapshotStore(await this.publisher(server));
     const ask = async (): Promise<boolean> => {
-      await snapshots.announce([merchantId]);
+      // The publisher's connection may be replaced meanwhile, as every other.
+      await snapshots.announce([merchantId]).catch(() => undefined);
       return this.messages.includes(merchantId);
     };
     await until(`the message about ${merchantId} comes`, ask, withinMs);
