@@ -1,4 +1,8 @@
 import pg from 'pg';
+import { DeadlineClient } from './deadline-client.js';
+
+/** A connection that nobody uses is asked so often whether it is still there. Milliseconds. */
+const BEAT_EVERY_MS = 2_000;
 
 /** Options of the pool beside those of pg. */
 export interface BoundedPoolOptions extends pg.PoolConfig {
@@ -17,12 +21,13 @@ export class PoolBusyError extends Error {
 }
 
 /**
- * A pool with a bounded queue. pg bounds how long a caller waits for a connection, and not how many do: under overload all of them would wait, to
- * fail in the end.
+ * A pool with a bounded queue, whose free connections are known to be alive. pg bounds how long a caller waits for a connection, and not how many do: under
+ * overload all of them would wait, to fail in the end. And it learns that a connection has died from whoever uses it next.
  */
 export class BoundedPool extends pg.Pool {
   private readonly maxWaiting: number;
   private readonly onShed: () => void;
+  private readonly free = new Set<DeadlineClient>();
 
   constructor(options: BoundedPoolOptions = {}) {
     super(options);
@@ -37,6 +42,14 @@ export class BoundedPool extends pg.Pool {
       process.nextTick(callback, error, undefined, () => undefined);
       return undefined;
     }) as typeof this.connect;
+    this.on('acquire', (client) => this.free.delete(client as unknown as DeadlineClient));
+    this.on('release', (_error, client) => client instanceof DeadlineClient && this.free.add(client));
+    this.on('remove', (client) => this.free.delete(client as unknown as DeadlineClient));
+    const timer = setInterval(() => {
+      if (this.ended) clearInterval(timer);
+      else for (const client of this.free) client.beat();
+    }, BEAT_EVERY_MS);
+    timer.unref();
   }
 }
 

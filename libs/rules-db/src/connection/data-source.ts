@@ -15,6 +15,7 @@ import { MerchantApiKeyEntity } from '../merchants/merchant-api-key.entity.js';
 import { MerchantEntity } from '../merchants/merchant.entity.js';
 import { MerchantLabelEntity } from '../merchants/merchant-label.entity.js';
 import { OutboxEntity } from '../webhooks/outbox.entity.js';
+import { PathWatch } from './path-watch.js';
 import { OverrideEntity } from '../rules/override.entity.js';
 import { DeletedPlanEntity, PlanEntity } from '../rules/plan.entity.js';
 import { RuleEntity } from '../rules/rule.entity.js';
@@ -93,7 +94,7 @@ export function createDataSource(
       onShed,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      siblings: new Set<DeadlineClient>(),
+      pathWatch: new PathWatch(),
       ...(statementTimeoutMs > 0 && {
         statement_timeout: statementTimeoutMs,
         answerTimeoutMs: statementTimeoutMs + SERVER_HEAD_START_MS,
