@@ -43,7 +43,7 @@ const SNAPSHOT_LIFE_INTERVALS = 4;
 const MIN_SNAPSHOT_LIFE_MS = 3_600_000;
 
 /** How long snapshots live in Redis, in milliseconds, unless a full preload or a change renews them. */
-export function snapshotTtlMs(preloadIntervalMs: number): number {
+function snapshotTtlMs(preloadIntervalMs: number): number {
   return Math.max(MIN_SNAPSHOT_LIFE_MS, SNAPSHOT_LIFE_INTERVALS * preloadIntervalMs);
 }
 

@@ -124,7 +124,7 @@ export function changeCounterOf(merchantId: string | null): string {
 export const DEFAULT_RULES_COUNTER = 'default';
 /** One for all plans: there are few, and each is read once for all of its merchants. */
 export const PLANS_COUNTER = 'plans';
-export const CHANGE_COUNTERS = 1024;
+const CHANGE_COUNTERS = 1024;
 
 /** Whether a field of the hash is one of them. */
 export function isChangeCounter(field: string): boolean {

@@ -98,7 +98,6 @@ export {
   type Verdict,
 } from './verdict.js';
 export { foreignSyntaxIn, looksLikeExpression } from './writing/foreign-path-syntax.js';
-export { headerNameFault } from './writing/header-name.js';
 export { withheldOf } from './matching/withheld.js';
 export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';
 export { RULE_WARNINGS, type RuleWarning, type WarningCode } from './warnings/rule-warning.js';

@@ -5,7 +5,7 @@ import type { Door } from './door.js';
 import { OptionsError } from './options-error.js';
 import type { RequestOptions, RouteOptions } from './options.js';
 
-export const FASTIFY_HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
+const FASTIFY_HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
 
 export interface FastifyOptions extends RequestOptions {
   /** When a request is decided about; `onRequest` unless given. From `preValidation` on rules can look at its body. */

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { expected } from './variables/variable.js';
 
 /** What a template of a body may name. */
-export const PLACEHOLDERS = ['type', 'code', 'title', 'status', 'detail', 'requestId', 'retryAfter', 'rule', 'limits'] as const;
+const PLACEHOLDERS = ['type', 'code', 'title', 'status', 'detail', 'requestId', 'retryAfter', 'rule', 'limits'] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** Null where there is none: not every answer has a rule, and not after every one does waiting help. */

@@ -3,7 +3,7 @@
  * names none. Each has a page of the same name in
  * docs/problems, which the Rules API serves. What tells problems of one type apart is their `code`.
  */
-export const PROBLEM_TYPES = {
+const PROBLEM_TYPES = {
   'bad-request': { status: 400 },
   'invalid-body': { status: 400 },
   'invalid-query': { status: 400 },

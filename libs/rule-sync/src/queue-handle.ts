@@ -4,7 +4,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { QUEUE_PREFIX } from './queues.js';
 
 /** Opening a queue, or a call on it, fails after this many milliseconds. */
-export const QUEUE_CALL_TIMEOUT_MS = 5_000;
+const QUEUE_CALL_TIMEOUT_MS = 5_000;
 
 /** A connection of a producer: to one Redis, or to a cluster. */
 export type QueueConnection = Redis | Cluster;

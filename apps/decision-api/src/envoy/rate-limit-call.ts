@@ -194,7 +194,7 @@ function unitOf(limit: Limit): string {
 const MOST_DESCRIPTORS = 64;
 const MOST_ENTRIES = 32;
 const MOST_CHARACTERS = 8_192;
-export const MOST_HITS = 1_000_000_000;
+const MOST_HITS = 1_000_000_000;
 
 /** @throws GrpcError */
 export function demandRateLimitCall({ domain, descriptors }: RateLimitCall): void {

@@ -66,7 +66,7 @@ export interface GrpcServerOptions {
 }
 
 /** The body of a request is 64 KiB of it at most, and headers as much as a proxy lets through. */
-export const MOST_MESSAGE_BYTES = 256 * 1024;
+const MOST_MESSAGE_BYTES = 256 * 1024;
 const MOST_STREAMS_OF_A_CONNECTION = 256;
 /** A whole message, and as much again as may wait to be credited. */
 const STREAM_WINDOW = 3 * MOST_MESSAGE_BYTES;

@@ -42,7 +42,7 @@ function shownAnswer(decision: MadeDecision, headers?: readonly string[]): Answe
   return jsonTextAnswer(decisionText(decision), 200, headers);
 }
 
-export function decisionAnswer(decision: MadeDecision, requestId: string, asStatus: boolean, headersOf: HeadersOf): Answer {
+function decisionAnswer(decision: MadeDecision, requestId: string, asStatus: boolean, headersOf: HeadersOf): Answer {
   if (!asStatus) return shownAnswer(decision);
   if (!decision.allowed) return refusalAnswer(refusalOfDecision(decision, requestId, headersOf));
   return shownAnswer(decision, decision.headers);

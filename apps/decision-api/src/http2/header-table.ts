@@ -19,7 +19,7 @@ const STATIC: readonly HeaderField[] = (
   });
 
 /** What a field takes of a table beyond its characters: RFC 7541, 4.1. */
-export const FIELD_OVERHEAD_BYTES = 32;
+const FIELD_OVERHEAD_BYTES = 32;
 
 /** The fields that a sender refers to by number: RFC 7541, 2.3. */
 export class HeaderTable {

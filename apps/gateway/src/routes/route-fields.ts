@@ -103,7 +103,7 @@ const ACTIVE_HEALTH_FIELDS = {
   passes: { kind: 'whole_number', min: 1, max: 1_000, default: 2, explanation: 'So many passed checks in a row bring it back.' },
 } as const satisfies Fields;
 
-export const UPSTREAM_FIELDS = {
+const UPSTREAM_FIELDS = {
   name: {
     kind: 'text',
     format: ROUTE_NAME,

@@ -4,7 +4,7 @@ import { isPlainObject } from '#limiter';
  * What the processes of a gateway tell each other. A worker may be of a newer build than its primary, because a reload starts workers from what stands on
  * the disk: what is not understood is ignored, and a question without an answer has a deadline.
  */
-export const QUESTIONS = ['readiness', 'metrics', 'switches'] as const;
+const QUESTIONS = ['readiness', 'metrics', 'switches'] as const;
 export type About = (typeof QUESTIONS)[number];
 
 export interface Question {
@@ -37,7 +37,7 @@ export interface Serve {
 export const STANDS_BY = 'TOLLGATE_WORKER_STANDS_BY';
 
 /** How far a worker is: it hears what it is told (what came before that is lost), it is warm and stands by, it serves the port (to warm up it listens on others before). */
-export const STAGES = ['hears', 'stands by', 'serves'] as const;
+const STAGES = ['hears', 'stands by', 'serves'] as const;
 
 export interface Progress {
   readonly tollgate: (typeof STAGES)[number];

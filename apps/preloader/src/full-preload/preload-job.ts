@@ -87,7 +87,7 @@ export class PreloadJob {
 }
 
 /** The progress from 0 to 1. Merchants created during the walk may make `done` larger than `total`. */
-export function progressOf({ done, total }: Pick<PreloadWalk, 'done' | 'total'>): number {
+function progressOf({ done, total }: Pick<PreloadWalk, 'done' | 'total'>): number {
   return total === 0 ? 0 : Math.min(1, done / total);
 }
 

@@ -15,7 +15,7 @@ import {
 import type { Job } from 'bullmq';
 
 /** One list shows at most so many jobs, the newest first. */
-export const MAX_LISTED = 100;
+const MAX_LISTED = 100;
 
 const MAX_ERROR_LENGTH = 500;
 const CALL_TIMEOUT_MS = 2_000;

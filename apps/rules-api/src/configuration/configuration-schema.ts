@@ -3,7 +3,7 @@ import { problemTypeUri } from '#platform';
 import { CONFIGURATION_FIELDS } from './configuration-fields.js';
 
 /** What besides the faults of rules a JSON Schema of a document cannot say. */
-export const BEYOND_THE_CONFIGURATION_SCHEMA: typeof BEYOND_THE_SCHEMA = [
+const BEYOND_THE_CONFIGURATION_SCHEMA: typeof BEYOND_THE_SCHEMA = [
   { code: /^merchant\.id\.repeated$/, explanation: 'A merchant stands in a document once.' },
   { code: /^rule\.name\.repeated$/, explanation: 'The rules of a merchant, and the default rules, have different names.' },
   { code: /^merchant\.timeZone\.malformed$/, explanation: 'The time zone of a merchant is one that the server knows.' },

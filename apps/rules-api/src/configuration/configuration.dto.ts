@@ -95,8 +95,8 @@ export class ApplyQueryDto {
   strict: 'true' | 'false';
 }
 
-export const CHANGE_ACTIONS = ['create', 'update', 'delete'] as const;
-export const CHANGE_KINDS = ['plan', 'plan_rule', 'merchant', 'rule', 'default_rule'] as const;
+const CHANGE_ACTIONS = ['create', 'update', 'delete'] as const;
+const CHANGE_KINDS = ['plan', 'plan_rule', 'merchant', 'rule', 'default_rule'] as const;
 
 /** One difference between a document and what is stored. */
 export class AppliedChange {

@@ -3,7 +3,7 @@ import { isPlainObject } from '#limiter';
 import { jsonBytes, ProblemError, repeated, repeatedName } from '#platform';
 
 /** The lists of a document that may be long. */
-export const LONG_LISTS = ['plans', 'merchants'] as const;
+const LONG_LISTS = ['plans', 'merchants'] as const;
 type LongList = (typeof LONG_LISTS)[number];
 
 /** The items of a list, each read when somebody asks for it. */

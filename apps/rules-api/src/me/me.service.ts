@@ -40,7 +40,7 @@ export class MeService {
 }
 
 /** A shadow rule refuses nothing and is nobody's business yet; a bucket of several merchants would tell one what the others do. */
-export function isForMerchant(named: NamedBucket): boolean {
+function isForMerchant(named: NamedBucket): boolean {
   return named.rule.mode !== 'shadow' && !isShared(named);
 }
 

@@ -5,7 +5,7 @@ import { OVERRIDE_FIELDS } from './override-fields.js';
 
 export class CreateOverrideDto extends changeDto('override', OVERRIDE_FIELDS) {}
 
-export const OVERRIDE_STATES = ['active', 'ended', 'deleted'] as const;
+const OVERRIDE_STATES = ['active', 'ended', 'deleted'] as const;
 export type OverrideState = (typeof OVERRIDE_STATES)[number];
 
 /** An override as the API shows it. */

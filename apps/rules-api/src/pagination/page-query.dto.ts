@@ -2,7 +2,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import type { Fields } from '#limiter';
 import { CURSOR_EXPECTED } from './page.js';
 
-export const MAX_PAGE_SIZE = 200;
+const MAX_PAGE_SIZE = 200;
 const DEFAULT_PAGE_SIZE = 50;
 const PAGE_SIZE_EXPECTED = `must be a whole number from 1 to ${MAX_PAGE_SIZE}`;
 

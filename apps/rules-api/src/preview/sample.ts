@@ -23,7 +23,7 @@ export interface SampleRow {
 }
 
 /** All of them are in memory at once. */
-export const MAX_SAMPLE_ROWS = 100_000;
+const MAX_SAMPLE_ROWS = 100_000;
 const MAX_LINE_BYTES = 16_384;
 const MAX_COST = 1_000_000_000;
 /** The last instant whose microseconds a clock can count. */

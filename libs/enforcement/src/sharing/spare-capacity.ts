@@ -13,7 +13,7 @@ export interface SpareCapacityOptions {
   readonly now?: () => number;
 }
 
-export const MEASURED_EVERY_MS = 1000;
+const MEASURED_EVERY_MS = 1000;
 
 /**
  * What the upstream can carry beyond its present load: its stated capacity, less what all gateways have forwarded in the last

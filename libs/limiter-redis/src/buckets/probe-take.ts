@@ -9,10 +9,7 @@ const [limit] = startLimits(
 
 const bucket = bucketOf(limit!);
 
-/** The take that a breaker probes with, from a bucket of its own. */
-export const PROBE = probeOf('probe');
-
-/** The same at another key, which leads to the master of a cluster that is asked. */
+/** The take that a breaker probes with, from a bucket of its own: in a cluster, at a key that leads to the master that is asked. */
 export function probeOf(key: string): AskedTakes {
   return { takes: [{ key, bucket, cost: 1 }], holder: 0, spare: false, withFormer: false };
 }

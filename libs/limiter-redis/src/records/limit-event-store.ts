@@ -7,11 +7,11 @@ import type { Unreadable } from '../stored.js';
 const script = new Script('add-limit-events');
 
 /** Of one limit of a merchant's rule, one kind is told once in so many milliseconds. */
-export const LIMIT_EVENT_INTERVAL_MS = 3_600_000;
+const LIMIT_EVENT_INTERVAL_MS = 3_600_000;
 /** Events of one merchant in that time. */
-export const LIMIT_EVENTS_PER_MERCHANT = 100;
+const LIMIT_EVENTS_PER_MERCHANT = 100;
 /** Events that wait in Redis, of all merchants together. */
-export const MOST_LIMIT_EVENTS = 10_000;
+const MOST_LIMIT_EVENTS = 10_000;
 
 /** Events in one call: it holds takes up for less than a millisecond. */
 const AT_ONCE = 50;

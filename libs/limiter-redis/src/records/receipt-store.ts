@@ -6,7 +6,7 @@ import type { Unreadable } from '../stored.js';
 
 const script = new Script('add-receipts');
 
-export const RECEIPTS_KEPT_MS = 86_400_000;
+const RECEIPTS_KEPT_MS = 86_400_000;
 
 /** Receipts in one call: it holds takes up for less than a millisecond. */
 const AT_ONCE = 20;

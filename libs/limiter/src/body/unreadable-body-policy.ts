@@ -2,7 +2,7 @@ import type { CustomField } from '../fields/field.js';
 import { fault } from '../fields/field-faults.js';
 
 /** What a rule wants of a request whose body cannot be read. */
-export const UNREADABLE_BODY_POLICIES = ['absent', 'refuse'] as const;
+const UNREADABLE_BODY_POLICIES = ['absent', 'refuse'] as const;
 export type UnreadableBodyPolicy = (typeof UNREADABLE_BODY_POLICIES)[number];
 
 const EXPECTED = `must be one of ${UNREADABLE_BODY_POLICIES.join(', ')}`;

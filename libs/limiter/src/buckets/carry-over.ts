@@ -39,7 +39,7 @@ export function stateOfStored(bucket: Bucket, stored: StoredBucket, nowUs: numbe
  *
  * The Lua script does the same, as exactly.
  */
-export function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number): BucketState {
+function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number): BucketState {
   const generations = generationsOf(bucket);
   const [oldest] = generations;
   if (generations.length === 1) return startState(bucket, nowUs);

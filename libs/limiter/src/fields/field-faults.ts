@@ -127,7 +127,7 @@ function faultsToCome(value: unknown, { permitted }: FieldToCome, place: Place):
 }
 
 /** Of a part of the language that is known: it is no misspelling, and no promise. */
-export function notEnforced(place: Place): Fault {
+function notEnforced(place: Place): Fault {
   return faultOf(place, 'not_enforced', 'is part of the language of a rule and not enforced yet, so a rule that has it is refused');
 }
 

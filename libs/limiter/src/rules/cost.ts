@@ -10,7 +10,7 @@ import { objectSchema } from '../fields/table-schema.js';
 /** What a request takes from each limit of a rule: a number, or what a field of the request says. */
 export type Cost = number | CostOfField;
 
-export const ROUNDINGS = ['up', 'down', 'half_up'] as const;
+const ROUNDINGS = ['up', 'down', 'half_up'] as const;
 
 /** Tokens are the value of the field times the scale. */
 export interface CostOfField {

@@ -3,7 +3,6 @@ import { completed } from '../fields/field-faults.js';
 import { pathPatternFault } from '../matching/path-pattern.js';
 import { RULE_FIELDS, type RuleSpec } from '../rules/rule.js';
 import { looksLikeExpression } from './foreign-path-syntax.js';
-import { headerNameFault } from './header-name.js';
 import { userFaults, writingFaults } from './writing-faults.js';
 
 const BURST = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
@@ -130,13 +129,4 @@ describe('the layer of users', () => {
   it.each([[['merchant', 'user']], [['apiKey']], [['header.x-user']]])('is content with %j', (key) =>
     expect(faultsOf('user', key)).toEqual([]),
   );
-});
-
-describe('the name of a header', () => {
-  it.each(['x-device-id', 'Content-Type', "x!#$%&'*+.^_`|~"])('%s is one', (name) => expect(headerNameFault(name)).toBeUndefined());
-  it.each(['', 'x device', 'x:y', 'größe', 'x\ny', 'x'.repeat(129), 'x-device:'])('%j is none', (name) =>
-    expect(headerNameFault(name)).toMatch(/^must be the name of a header: /),
-  );
-  it('a name of HTTP/2 is answered with the field that says it', () =>
-    expect(headerNameFault(':authority')).toBe('must be the name of a header, and :authority is none; the field is "host"'));
 });

@@ -13,7 +13,7 @@ const CALLER = /^([a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?):([0-9a-f]{64})$/;
 const CALLERS_EXPECTED = `at most ${MOST_CALLERS} of name:hash, separated by commas, with names of small letters, digits, - or _, and the SHA-256 of each token in 64 hexadecimal digits`;
 
 /** @throws ExpectationError */
-export function decisionCallers(text: string): readonly DecisionCaller[] {
+function decisionCallers(text: string): readonly DecisionCaller[] {
   if (text === '') return [];
   const callers = text.split(',').map((item): DecisionCaller => {
     const [, name, digest] = CALLER.exec(item.trim()) ?? [];

@@ -15,7 +15,7 @@ import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from 
 export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
 export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
 
-export const PATH_POLICIES = ['strict', 'normalize'] as const;
+const PATH_POLICIES = ['strict', 'normalize'] as const;
 export type PathPolicy = (typeof PATH_POLICIES)[number];
 
 function filePath(text: string): string | undefined {

@@ -1,10 +1,10 @@
 import { expected, isSecureUrl, oneOf, type Variable, visibleText, wholeNumber } from './variable.js';
 
-export const IDENTITY_KINDS = ['header', 'api-key', 'jwt', 'certificate'] as const;
+const IDENTITY_KINDS = ['header', 'api-key', 'jwt', 'certificate'] as const;
 export type IdentityKind = (typeof IDENTITY_KINDS)[number];
 
 /** The headers in which a proxy says the certificate of its client; empty: none does. */
-export const CLIENT_CERT_HEADERS = ['', 'client-cert', 'x-forwarded-client-cert'] as const;
+const CLIENT_CERT_HEADERS = ['', 'client-cert', 'x-forwarded-client-cert'] as const;
 
 /** The parts of a certificate that may name a merchant. */
 export const CERTIFICATE_PARTS = ['san-uri', 'san-dns', 'cn'] as const;

@@ -4,7 +4,7 @@ import { expected, oneOf, wholeNumber, type Variable } from './variable.js';
 export const CRITICALITIES = ['critical', 'normal', 'sheddable'] as const;
 export type Criticality = (typeof CRITICALITIES)[number];
 
-export const UPSTREAM_LIMITS = ['fixed', 'adaptive'] as const;
+const UPSTREAM_LIMITS = ['fixed', 'adaptive'] as const;
 
 /** Requests of some criticality. The first route that fits a request counts. */
 export interface CriticalRoute {

@@ -241,7 +241,7 @@ function limitBefore({ id, generation }: Limit, last: OverrideEntity | null): Li
   return { limitId: id, generation, override: concerns(overrideNumbers(last), id) ? last.number : earlier };
 }
 
-export function overrideNumbers({ multiply, limits }: OverrideEntity): OverrideNumbers {
+function overrideNumbers({ multiply, limits }: OverrideEntity): OverrideNumbers {
   return multiply === null ? { limits: limits ?? [] } : { multiply };
 }
 

@@ -10,7 +10,7 @@ const TRIMMED_AT_ONCE = 1_000;
 export const KEPT = { deliveredDays: 7, deadDays: 30, finished: 10_000, pending: 50_000 } as const;
 
 /** Of a delivery that fell behind so far that it is given up. */
-export const TOO_MANY_WAIT = 'too many deliveries wait for this receiver';
+const TOO_MANY_WAIT = 'too many deliveries wait for this receiver';
 
 /** A delivery that this process is to attempt now. */
 export interface DueDelivery {

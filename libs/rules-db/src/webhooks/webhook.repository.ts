@@ -14,7 +14,7 @@ import {
 import { TEST_EVENT, WebhookEntity, type WebhookEventType } from './webhook.entity.js';
 
 /** Each of them is told of each event. */
-export const MAX_WEBHOOKS = 20;
+const MAX_WEBHOOKS = 20;
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

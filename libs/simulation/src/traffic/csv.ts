@@ -2,7 +2,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 import { wholeUs, type Arrival } from './arrival.js';
 
 /** Rows that a file may have: a run keeps all of them in memory. */
-export const MAX_CSV_ROWS = 2_000_000;
+const MAX_CSV_ROWS = 2_000_000;
 const MAX_LINE_BYTES = 4096;
 const MAX_KEY_LENGTH = 256;
 const MAX_COST = 1_000_000_000;

@@ -34,7 +34,7 @@ export function conditionsOf(file: RatelimitFile, all: readonly PlacedLimit[], p
 }
 
 /** The limits that replace a limit. */
-export function replacedBy({ limit: { name } }: PlacedLimit, all: readonly PlacedLimit[]): readonly PlacedLimit[] {
+function replacedBy({ limit: { name } }: PlacedLimit, all: readonly PlacedLimit[]): readonly PlacedLimit[] {
   return name === undefined ? [] : all.filter(({ limit }) => limit.replaces.includes(name));
 }
 

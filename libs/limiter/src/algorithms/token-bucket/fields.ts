@@ -12,7 +12,7 @@ import {
 import type { Fields, RelationFault } from '../../fields/field.js';
 import { rateFaults, surplusFaults } from '../rate-faults.js';
 
-export const REFILLS = ['greedy', 'interval'] as const;
+const REFILLS = ['greedy', 'interval'] as const;
 export type Refill = (typeof REFILLS)[number];
 
 export const ALIGNS = ['limit', 'clock'] as const;
