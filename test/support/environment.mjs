@@ -3,6 +3,7 @@
  * file and never disables it. Before Node 24 every promise copies what each such storage holds: after a hundred files an await took 12 microseconds
  * instead of a tenth of one.
  */
+import './compiled-once.mjs';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { TestEnvironment } from 'jest-environment-node';
 
