@@ -16,6 +16,8 @@ const dataOf = (name, code) => {
   return known?.code === code ? known.data : undefined;
 };
 
+/** What the types of Node lack. @typedef {{ createCachedData(): Buffer }} Cacheable */
+
 const { compileFunction, SourceTextModule } = vm;
 
 class CompiledOnce extends SourceTextModule {
@@ -24,7 +26,8 @@ class CompiledOnce extends SourceTextModule {
     const { identifier } = options;
     const cachedData = dataOf(identifier, code);
     super(code, cachedData === undefined ? options : { ...options, cachedData });
-    if (cachedData === undefined && isShared(identifier)) compiled.set(identifier, { code, data: this.createCachedData() });
+    if (cachedData === undefined && isShared(identifier))
+      compiled.set(identifier, { code, data: /** @type {Cacheable} */ (/** @type {unknown} */ (this)).createCachedData() });
   }
 }
 
@@ -32,7 +35,10 @@ class CompiledOnce extends SourceTextModule {
 const compileOnce = (code, parameters, options = {}) => {
   const name = isShared(options.filename) ? `${options.filename}(${parameters?.join()})` : undefined;
   const cachedData = dataOf(name, code);
-  const made = compileFunction(code, parameters, { ...options, ...(cachedData === undefined ? { produceCachedData: isShared(name) } : { cachedData }) });
+  const made = compileFunction(code, parameters, {
+    ...options,
+    ...(cachedData === undefined ? { produceCachedData: isShared(name) } : { cachedData }),
+  });
   if (cachedData === undefined && isShared(name) && made.cachedData) compiled.set(name, { code, data: made.cachedData });
   return made;
 };

@@ -349,7 +349,7 @@ function open(text: string): string {
       // nginx
       .replace('# error_page 502 504 = @unlimited;', 'error_page 502 504 = @unlimited;')
       // HAProxy
-      .replace(/^ *http-request deny .*tollgate.*\n/m, '')
+      .replace(/^ *http-request return status 503 .*tollgate.*\n/m, '')
       // Caddy
       .replace(/^\t\t# (@gone|@nobody|handle @gone|handle @nobody|\t|\})/gm, '\t\t$1')
       // Envoy
@@ -399,8 +399,11 @@ function open(text: string): string {
   test('and its connections are refused: likewise', async () => {
     await api.kill();
     expect(await ask(doors, '/killed')).toEqual(expected(doors));
-    for (const { title, port } of doors.filter((door) => !door.passes && SAY_WHEN.includes(door.title)))
-      expect([title, (await send(port, '/killed')).headers['retry-after']]).toEqual([title, '1']);
+    for (const { title, port } of doors.filter((door) => !door.passes && SAY_WHEN.includes(door.title))) {
+      const { headers, body } = await send(port, '/killed');
+      const said = [headers['retry-after'], headers['content-type'], body];
+      expect([title, ...said]).toEqual([title, '1', 'application/problem+json', '{"title":"Service Unavailable","status":503}']);
+    }
   });
 
   test('and whoever has no known key is let pass by none', async () => {

@@ -339,6 +339,7 @@ describe('what is no call', () => {
       { grpc: '13' },
     ],
     ['a text longer than the message', framed(Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x61])), {}, { grpc: '13' }],
+    ['a text of 2^63 bytes', framed(Buffer.from('0a80808080808080808001', 'hex')), {}, { grpc: '13' }],
     ['a field of the wrong kind', framed(Buffer.from([0x08, 1])), {}, {}],
     ['a group that never ends', framed(Buffer.from([0x0b, 0x0b, 0x0b])), {}, {}],
     ['a message that announces 4 GiB', framed(Buffer.from([1]), { length: 0xffff_ffff }), {}, { grpc: '8' }],

@@ -270,7 +270,7 @@ describe('the connection ends', () => {
       CALM,
       Buffer.concat([
         frame(FrameType.headers, 0, 1),
-        ...Array.from({ length: 5 }, () => frame(FrameType.continuation, 0, 1, Buffer.alloc(16_000))),
+        ...Array.from({ length: 17 }, () => frame(FrameType.continuation, 0, 1, Buffer.alloc(16_000))),
       ]),
     ],
     ['rapid resets', CALM, Buffer.concat(Array.from({ length: 2_000 }, (_, i) => [head(2 * i + 1), resetStream(2 * i + 1, 8)]).flat())],
@@ -328,26 +328,33 @@ describe('a stream ends alone', () => {
     ['with headers in the middle', PROTOCOL, Buffer.concat([head(1), head(1)])],
     ['with a window that grows by nothing', PROTOCOL, Buffer.concat([head(1), window(1, 0)])],
     ['with a window that is too large', FLOW, Buffer.concat([head(1), window(1, 2 ** 31 - 1)])],
-    [
-      'with more headers than are kept',
-      CALM,
-      frame(
-        FrameType.headers,
-        Flag.endHeaders,
-        1,
-        Buffer.concat([
-          headerBlock(HEADERS),
-          Buffer.from([0x40, 1, 0x61, 0x7f, 0xa1, 0x1e]),
-          Buffer.alloc(4_000, 0x61),
-          Buffer.alloc(20, 0xbe),
-        ]),
-      ),
-    ],
   ])('%s', async (_, code, bytes) => {
     const client = open().write(bytes, call(101));
     await until(() => client.status(101) === '0');
     expect([client.code(1), client.code(0)]).toEqual([code, undefined]);
     expect(client.status(1)).toBeUndefined();
+  });
+
+  it.each<[string, Buffer]>([
+    // One field of 4,000 bytes, which stands in the table then, and is named twenty times.
+    [
+      'that are small as bytes',
+      Buffer.concat([Buffer.from([0x40, 1, 0x61, 0x7f, 0xa1, 0x1e]), Buffer.alloc(4_000, 0x61), Buffer.alloc(20, 0xbe)]),
+    ],
+    // Ten fields of 10,000 bytes, in seven frames.
+    [
+      'in several frames',
+      Buffer.concat(Array.from({ length: 10 }, () => [Buffer.from([0, 1, 0x61, 0x7f, 0x91, 0x4d]), Buffer.alloc(10_000, 0x61)]).flat()),
+    ],
+  ])('with more headers than are allowed, %s', async (_, more) => {
+    const bytes = Buffer.concat([headerBlock(HEADERS), more]);
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 16_000) }, (_, i) => bytes.subarray(16_000 * i, 16_000 * (i + 1)));
+    const frames = pieces.map((piece, i) =>
+      frame(i === 0 ? FrameType.headers : FrameType.continuation, i === pieces.length - 1 ? Flag.endHeaders : 0, 1, piece),
+    );
+    const client = open().write(...frames, call(101));
+    await until(() => client.status(101) === '0');
+    expect([client.status(1), client.code(0)]).toEqual(['8', undefined]);
   });
 
   it('of a caller that goes on behind its end', async () => {
@@ -409,6 +416,23 @@ it('what is kept of messages is bounded, for all connections together', async ()
   other.write(head(3), body(3, Buffer.concat([large, Buffer.alloc(11_000)]), 0), call(5));
   await until(() => other.status(5) === '0');
   expect(other.status(3)).toBeUndefined();
+  await narrow.doors.close(10);
+});
+
+it('headers that come in pieces are counted with it, until their connection ends', async () => {
+  const narrow = await openDoors(enforcer, { maxBufferedBytes: 20_000 });
+  const [one, other] = [open(narrow.port), open(narrow.port)];
+  const large = body(1, Buffer.concat([framed(Buffer.alloc(0), { length: 100_000 }), Buffer.alloc(11_000)]), 0);
+  one.write(call(1), frame(FrameType.headers, 0, 3, Buffer.alloc(8_000)), frame(FrameType.continuation, 0, 3, Buffer.alloc(8_000)));
+  await until(() => one.status(1) === '0');
+  other.write(head(1), large);
+  await until(() => other.status(1) === '14');
+  one.socket.destroy();
+  await until(async () => {
+    const third = open(narrow.port).write(head(1), large, ping);
+    await until(() => third.frames.some(({ type, flags }) => type === FrameType.ping && flags & Flag.ack));
+    return third.status(1) === undefined;
+  });
   await narrow.doors.close(10);
 });
 

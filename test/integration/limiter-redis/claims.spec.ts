@@ -41,9 +41,9 @@ const STARTED_MS = Date.now() - MINUTE_MS;
 const rule = (parts: Partial<Rule> = {}, limits: readonly LimitSpec[] = [NOTHING_COMES_BACK]): Rule =>
   ruleOf('1', { limits: startLimits(limits, STARTED_MS), onStoreFailure: 'closed', ...parts });
 
-function ask(rules: readonly Rule[]): Promise<Verdict> {
+function ask(rules: readonly Rule[], times = 1): Promise<Verdict> {
   const limiter = new RateLimiter(store, new MemoryBucketStore(Date.now));
-  const descriptor = { merchantId: 'acme', ip: '', method: 'POST', target: '/' };
+  const descriptor = { merchantId: 'acme', ip: '', method: 'POST', target: '/', times };
   return new Promise((resolve) => limiter.check(merchantRules('acme', rules, []), descriptor, (outcome) => resolve(outcome as Verdict)));
 }
 
@@ -74,6 +74,13 @@ test('another process gives back what a claim stands for, once, and both are tol
   expect(short(await there.refund(claim))).toBe('before: refunded');
   expect(short(await here.settle(claim, answer(200)))).toBe('before: refunded');
   expect(await left(rules)).toBe(2);
+});
+
+test('a request that only looks leaves no claim', async () => {
+  const verdict = await ask([rule()], 0);
+  expect(verdict.allowed).toBe(true);
+  expect(await here.keep(verdict.reservations, MINUTE_MS)).toBeUndefined();
+  expect(await redis.keys('*')).toEqual([]);
 });
 
 test('of many who give back the same claim at once, one does', async () => {
@@ -161,5 +168,6 @@ test('a Redis that is silent is waited for once, not once a call', async () => {
   const silent = { get: () => new Promise(() => {}), set: () => new Promise(() => {}) } as unknown as Redis;
   const claims = new RedisClaimStore(silent, { nowMs: Date.now, deadlineMs: 1 });
   await expect(claims.refund('a'.repeat(22))).rejects.toThrow('no answer within 1 ms');
-  await expect(claims.keep([], 1000)).rejects.toThrow('no answer within 1 ms');
+  const { reservations } = await ask([rule()]);
+  await expect(claims.keep(reservations, 1000)).rejects.toThrow('no answer within 1 ms');
 });

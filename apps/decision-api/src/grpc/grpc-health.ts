@@ -5,7 +5,7 @@ import type { Health } from '#platform';
 /** How often the answer of the health protocol is brought up to date. */
 const LOOK_EVERY_MS = 1_000;
 
-/** The health protocol of gRPC says what /readyz says, for each service and for the whole. */
+/** The health protocol of gRPC says what the status of /readyz says, for each service and for the whole: a check that is not required changes neither. */
 export class GrpcHealth {
   private readonly implementation: HealthImplementation;
   private timer: NodeJS.Timeout | undefined;

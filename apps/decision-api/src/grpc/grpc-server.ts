@@ -5,7 +5,7 @@ import { createRequestIds, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import type { Logger } from '#platform';
 import type { BodyBudget } from '../http/request-body.js';
-import { Http2Connection } from '../http2/http2-connection.js';
+import { Http2Connection, MOST_HEADER_BYTES } from '../http2/http2-connection.js';
 import type { Http2Stream, StreamUser } from '../http2/http2-stream.js';
 import type { ConnectionSilence } from '../http2/silence.js';
 import { tooManyCalls } from '../problems.js';
@@ -164,6 +164,8 @@ export class GrpcServer {
     const connection = new Http2Connection(socket, {
       headOf: callHead,
       open: (stream, head) => this.opened(stream, head, known),
+      headersTooLarge: HEADERS_TOO_LARGE,
+      held: this.options.budget,
       mostStreams: MOST_STREAMS_OF_A_CONNECTION,
       streamWindow: STREAM_WINDOW,
       silence: this.options.silence ?? SILENCE,
@@ -241,6 +243,11 @@ export class GrpcServer {
 
 const NO_METHOD = new GrpcError(GrpcCode.Unimplemented, 'there is no such method', 'method.unknown');
 const NO_DEADLINE = new GrpcError(GrpcCode.Internal, 'grpc-timeout cannot be read', 'deadline.malformed');
+
+/** What the mapping of HTTP/2 codes would make of ENHANCE_YOUR_CALM, with words. */
+const HEADERS_TOO_LARGE = refusalBlock(
+  new GrpcError(GrpcCode.ResourceExhausted, `the headers are larger than ${MOST_HEADER_BYTES} bytes`, 'headers.too_large'),
+);
 
 function refused(stream: Http2Stream, block: Buffer): undefined {
   stream.refuse(block);

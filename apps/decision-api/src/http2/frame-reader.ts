@@ -15,6 +15,13 @@ export interface FrameTarget {
   onGoAway(): void;
 }
 
+/** Counts what is held of all connections together. */
+export interface HeldBytes {
+  /** False: there is no room. */
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+}
+
 const PING_BYTES = 8;
 const SETTING_BYTES = 6;
 const PRIORITY_BYTES = 5;
@@ -23,6 +30,13 @@ const MOST_SETTINGS = 32;
 /** Of a block of headers: they may be empty. */
 const MOST_PIECES = 32;
 
+interface HeldBlock {
+  readonly id: number;
+  readonly isLast: boolean;
+  readonly pieces: Buffer[];
+  bytes: number;
+}
+
 /** Frames from the bytes of a caller, with what RFC 9113 says of their form. Holds no more than a frame, and the pieces of one block of headers. */
 export class FrameReader {
   /** Bytes of a frame that is not whole. */
@@ -30,12 +44,19 @@ export class FrameReader {
   private hasGreeted = false;
   private isSet = false;
   /** A block of headers that goes on in other frames. */
-  private block: { readonly id: number; readonly isLast: boolean; readonly pieces: Buffer[]; bytes: number } | undefined;
+  private block: HeldBlock | undefined;
 
   constructor(
     private readonly target: FrameTarget,
     private readonly mostBlockBytes: number,
+    private readonly held: HeldBytes,
   ) {}
+
+  /** Nothing more is read. */
+  close(): void {
+    this.held.giveBack(this.block?.bytes ?? 0);
+    this.block = undefined;
+  }
 
   /** @throws ConnectionError */
   read(chunk: Buffer): void {
@@ -96,18 +117,23 @@ export class FrameReader {
     }
     const isLast = (flags & Flag.EndStream) !== 0;
     if (flags & Flag.EndHeaders) this.target.onHeaders(id, block, isLast);
-    else this.block = { id, isLast, pieces: [block], bytes: block.length };
+    else this.hold((this.block = { id, isLast, pieces: [], bytes: 0 }), block);
   }
 
   private continuation(flags: number, payload: Buffer): void {
     const { block } = this;
     if (block === undefined) throw new ConnectionError(ErrorCode.Protocol);
-    block.pieces.push(payload);
-    block.bytes += payload.length;
-    demand(block.bytes <= this.mostBlockBytes && block.pieces.length <= MOST_PIECES, ErrorCode.EnhanceYourCalm);
+    this.hold(block, payload);
     if (!(flags & Flag.EndHeaders)) return;
-    this.block = undefined;
+    this.close();
     this.target.onHeaders(block.id, Buffer.concat(block.pieces), block.isLast);
+  }
+
+  private hold(block: HeldBlock, piece: Buffer): void {
+    const fits = block.bytes + piece.length <= this.mostBlockBytes && block.pieces.length < MOST_PIECES;
+    demand(fits && this.held.take(piece.length), ErrorCode.EnhanceYourCalm);
+    block.pieces.push(piece);
+    block.bytes += piece.length;
   }
 
   private ofConnection(type: number, flags: number, id: number, payload: Buffer): void {

@@ -3,7 +3,7 @@ import { Allowance } from '#limiter';
 import { ConnectionError } from './connection-error.js';
 import { ConnectionWindow } from './connection-window.js';
 import { FrameWriter } from './frame-writer.js';
-import { FrameReader, type FrameTarget } from './frame-reader.js';
+import { FrameReader, type FrameTarget, type HeldBytes } from './frame-reader.js';
 import {
   ErrorCode,
   FIRST_FRAME_BYTES,
@@ -27,6 +27,10 @@ export interface Http2ConnectionOptions<Head> {
   readonly headOf: (head: RequestHead) => Head;
   /** Answers a stream. Undefined: it has been answered. */
   readonly open: (stream: Http2Stream, head: Head) => StreamUser | undefined;
+  /** The headers with which a stream is refused that has too large ones. */
+  readonly headersTooLarge: Buffer;
+  /** Where headers in several pieces are counted until they are whole. */
+  readonly held: HeldBytes;
   readonly mostStreams: number;
   /** Bytes of a stream that may come before they are used. */
   readonly streamWindow: number;
@@ -35,8 +39,10 @@ export interface Http2ConnectionOptions<Head> {
   readonly failed: (error: unknown) => void;
 }
 
-/** Of one block of headers: as bytes, and as a table counts its fields. */
-const MOST_HEADER_BYTES = 64 * 1024;
+/** Of the headers of a stream, as a table counts its fields. */
+export const MOST_HEADER_BYTES = 64 * 1024;
+/** So much of them is read all the same, for what it says of the table: then a stream with too many ends alone, and not its connection with all that others ask there. */
+const MOST_BLOCK_BYTES = 4 * MOST_HEADER_BYTES;
 /** Streams that a caller ends before they are answered, or makes us end: at once, and a second. Callers whose deadlines pass end some. */
 const RESETS = [1_000, 500] as const;
 /** How long a caller may take to read what was said last. */
@@ -48,7 +54,7 @@ const LAST_WORDS_MS = 5_000;
 export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
   mostFrameBytes = FIRST_FRAME_BYTES;
   sendWindow = FIRST_WINDOW;
-  private readonly reader = new FrameReader(this, MOST_HEADER_BYTES);
+  private readonly reader: FrameReader;
   private readonly heads: RequestHeads<Head>;
   private readonly writer: FrameWriter;
   private readonly window = new ConnectionWindow((bytes) => this.write(numbersFrame(FrameType.WindowUpdate, 0, bytes)));
@@ -65,6 +71,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     private readonly socket: Socket,
     private readonly options: Http2ConnectionOptions<Head>,
   ) {
+    this.reader = new FrameReader(this, MOST_BLOCK_BYTES, options.held);
     this.heads = new RequestHeads(MOST_HEADER_BYTES, options.headOf);
     this.writer = new FrameWriter(socket);
     this.silence = new Silence(options.silence, {
@@ -133,6 +140,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     const stream = new Http2Stream(id, this, this.options.streamWindow, this.firstWindow);
     this.streams.set(id, stream);
     if (typeof known === 'number') return this.resetFor(stream, known);
+    if (known === 'too_large') return this.refuse(stream, this.options.headersTooLarge);
     if (this.isLeaving || this.streams.size > this.options.mostStreams) return this.resetFor(stream, ErrorCode.RefusedStream);
     if (isLast && known.length > 0) return this.resetFor(stream, ErrorCode.Protocol);
     stream.toCome = known.length;
@@ -153,7 +161,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     if (id > this.lastStream) throw new ConnectionError(ErrorCode.Protocol);
     const stream = this.streams.get(id);
     if (stream === undefined) return;
-    if (!this.resets.take(performance.now())) throw new ConnectionError(ErrorCode.EnhanceYourCalm);
+    this.demandPatience();
     stream.over();
   }
 
@@ -214,8 +222,17 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
   }
 
   private resetFor(stream: Http2Stream, code: ErrorCode): void {
-    if (!this.resets.take(performance.now())) throw new ConnectionError(ErrorCode.EnhanceYourCalm);
+    this.demandPatience();
     stream.reset(code);
+  }
+
+  private refuse(stream: Http2Stream, block: Buffer): void {
+    this.demandPatience();
+    stream.refuse(block);
+  }
+
+  private demandPatience(): void {
+    if (!this.resets.take(performance.now())) throw new ConnectionError(ErrorCode.EnhanceYourCalm);
   }
 
   private readonly onChunk = (chunk: Buffer): void => {
@@ -242,6 +259,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
 
   private readonly onClose = (): void => {
     this.silence.close();
+    this.reader.close();
     for (const stream of [...this.streams.values()]) stream.over();
   };
 

@@ -24,7 +24,7 @@ export class RequestHeads<Head> {
   private known: KnownBlock<Head> | undefined;
 
   /**
-   * @param mostBytes of one block: as bytes, and as a table counts its fields
+   * @param mostBytes of one block, as a table counts its fields
    * @param headOf what is made of a head, once for as many requests as have the same
    */
   constructor(
@@ -35,12 +35,12 @@ export class RequestHeads<Head> {
   }
 
   /** Answers with what the stream is to be reset if it is no head of a request. @throws ConnectionError */
-  read(block: Buffer): KnownHead<Head> | ErrorCode {
+  read(block: Buffer): KnownHead<Head> | ErrorCode | 'too_large' {
     const { known } = this;
     if (known !== undefined && known.changes === this.decoder.changes && known.block.equals(block)) return known;
     const { changes } = this.decoder;
     const fields = this.fieldsOf(block);
-    if (fields === undefined) return ErrorCode.EnhanceYourCalm;
+    if (fields === undefined) return 'too_large';
     const head = requestHead(fields);
     if (head === undefined) return ErrorCode.Protocol;
     const found = { block, changes, head: this.headOf(head), length: Number(head.headers.get('content-length') ?? -1) };

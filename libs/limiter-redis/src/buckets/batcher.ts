@@ -151,20 +151,21 @@ export class Batcher<Asked extends Waiting> {
     this.underWay.add(batch);
     const sentMs = performance.now();
     const { protocol } = this;
-    protocol.script
-      .runPacked(this.redis, () => protocol.pack(requests, this.clock.nowMs, this.clock.ofScripts))
-      .then(
-        (numbers) => {
-          this.bounds.onCall(performance.now() - sentMs, requests.length);
-          this.answered(batch, protocol.read(numbers as number[]), sentMs);
-        },
-        (error: Error) => {
-          this.breaker.failed(this.fault.explain(error));
-          const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
-          for (const waiting of requests) protocol.fail(waiting, unavailable);
-          this.done(batch);
-        },
-      );
+    protocol.script.callPacked(
+      this.redis,
+      () => protocol.pack(requests, this.clock.nowMs, this.clock.ofScripts),
+      'of caller',
+      (numbers) => {
+        this.bounds.onCall(performance.now() - sentMs, requests.length);
+        this.answered(batch, protocol.read(numbers as number[]), sentMs);
+      },
+      (error) => {
+        this.breaker.failed(this.fault.explain(error));
+        const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
+        for (const waiting of requests) protocol.fail(waiting, unavailable);
+        this.done(batch);
+      },
+    );
   }
 
   private answered(batch: Batch<Asked>, reply: BatchReply<Asked>, sentMs: number): void {

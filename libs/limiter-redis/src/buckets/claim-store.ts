@@ -58,9 +58,12 @@ export class RedisClaimStore {
     private readonly options: ClaimStoreOptions,
   ) {}
 
-  /** The name of a new claim. Undefined if it would be too large to be kept. If it rejects, nobody ever learns the name, and what was taken stays taken. */
+  /** The name of a new claim. Undefined if there is nothing to give back, or too much to be kept. If it rejects, nobody ever learns the name, and what was taken stays taken. */
   async keep(reservations: readonly Reservation[], forMs: number): Promise<string | undefined> {
-    const text = claimText(claimOf(reservations, this.options.nowMs()));
+    const claim = claimOf(reservations, this.options.nowMs());
+    // A request of cost 0 only looks.
+    if (claim.taken.length === 0) return undefined;
+    const text = claimText(claim);
     if (text.length > MOST_CLAIM_CHARACTERS) return undefined;
     const name = randomBytes(NAME_BYTES).toString('base64url');
     await this.inTime(this.redis.set(claimKey(name), text, 'PX', forMs));

@@ -11,6 +11,8 @@ export interface PackedArguments {
   readonly frames: readonly Uint8Array[];
 }
 
+export type CallLimit = 'of connection' | 'of caller';
+
 /** Used again for every call; nothing is awaited while one is packed. */
 const head = new ByteWriter(256);
 const writer = new ByteWriter(65_536);
@@ -29,10 +31,23 @@ export function packArguments(keys: readonly string[], args: readonly string[]):
 export class PackedCall extends Command {
   private readonly bytes: Buffer;
 
-  /** @param script its hash for evalsha, its source for eval */
-  constructor(name: 'evalsha' | 'eval', script: string, call: PackedArguments) {
+  /**
+   * @param script its hash for evalsha, its source for eval
+   * @param limit who gives it up if it is not answered: the connection after its `commandTimeout`, or the caller, long before
+   */
+  constructor(
+    name: 'evalsha' | 'eval',
+    script: string,
+    call: PackedArguments,
+    private readonly limit: CallLimit,
+  ) {
     super(name, [script, '1', call.firstKey]);
     this.bytes = packed(name, script, call);
+  }
+
+  /** A timer for each call costs more than it does to pack one. */
+  override setTimeout(ms: number): void {
+    if (this.limit === 'of connection') super.setTimeout(ms);
   }
 
   override toWritable(): Buffer {
