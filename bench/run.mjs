@@ -48,7 +48,7 @@ Prints a table and writes bench/results/<date>.json. Ctrl-C stops everything. Th
   --keys N      distinct keys of key-flood, 10,000 to 16,000,000; 10,000,000 by default, which takes half an hour
   --quick       small and short, to see that everything works: the figures mean nothing
   --record      keeps the figures in bench/published.json, from which npm run capacity reckons
-  --publish     the same, and puts the figures into docs/benchmarks.md; only for a whole run
+  --publish     the same, and puts the figures into docs/benchmarks.md, under the name of each benchmark that was measured
   --help        this text
 
 Let nothing else run meanwhile: what is measured gets one core for itself, and everything else shares the rest.`;
@@ -94,8 +94,8 @@ function parse(args) {
     else if (option === '--keys') settings.keys = whole(option, value(), { least: 10_000, most: 16_000_000 });
     else throw new UsageError(`npm run bench does not know ${args[i]}`);
   }
-  if (settings.publish && (settings.quick || settings.only.length > 0))
-    throw new UsageError('--publish is only for a whole run, without --quick and --only');
+  if (settings.publish && (settings.quick || settings.part.length > 0))
+    throw new UsageError('--publish is for whole benchmarks, without --quick and --part');
   if (settings.part.length > 0 && settings.only.length !== 1) throw new UsageError('--part is for the one benchmark that --only names');
   if (settings.record && settings.quick) throw new UsageError('the figures of a --quick run mean nothing, so there is nothing to --record');
   settings.rounds ||= settings.quick ? 2 : 5;
@@ -174,13 +174,16 @@ async function measure({ only, part, rounds, seconds, keys, quick, record: recor
   console.log(`Everything that was measured is in ${writeResults(result)}.`);
   const failed = Object.keys(failures);
   if (failed.length > 0) {
-    console.error(`Not measured: ${failed.join(', ')}.${publishing || recording ? ' Nothing was published.' : ''}`);
+    console.error(`Not measured: ${failed.join(', ')}.`);
     process.exitCode = 1;
-  } else if (publishing) {
-    console.log(`The figures are in ${publish(result)} and ${record(result, { whole: true })}.`);
-  } else if (recording) {
-    console.log(`The figures are in ${record(result, { whole: only.length === 0 })}.`);
   }
+  if (!publishing && !recording) return;
+  // Of a benchmark that failed in part, what was measured before stays.
+  const lacking = new Set(failed.map((name) => name.split(' ')[0]));
+  const kept = { ...result, rows: rows.filter(({ bench }) => !lacking.has(bench)) };
+  if (kept.rows.length === 0) return;
+  const whole = only.length === 0 && failed.length === 0;
+  console.log(`The figures are in ${[...(publishing ? [publish(kept, BENCHES)] : []), record(kept, { whole })].join(' and ')}.`);
 }
 
 try {

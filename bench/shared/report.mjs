@@ -1,6 +1,6 @@
 /** What a reader sees of the figures: a table on the terminal, JSON in a file. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { writeBetween } from '../../scripts/marked-text.mjs';
@@ -66,25 +66,46 @@ const verdict = ({ reached }) => (reached === undefined ? '' : reached ? 'reache
 
 const FIGURES = /(<!-- figures: .* -->\n)[^]*(<!-- end of figures -->)/;
 
+/** Each benchmark stands under its name, as it was measured last: one that could not be measured takes no other with it. */
+const SECTION = /^### (\S+)\n/m;
+
 /**
- * Puts the figures of a whole run into docs/benchmarks.md.
+ * Puts the figures of a run into docs/benchmarks.md, in the order of `benches`.
  * @param {Run} run
+ * @param {readonly string[]} benches the names of all there are; what stands there of others goes
  * @returns {string} the file, relative to the checkout
  */
-export function publish({ rows, settings, cores, startedAt }) {
+export function publish({ rows, settings, cores, startedAt }, benches) {
   const file = join('docs', 'benchmarks.md');
+  const path = join(ROOT, file);
   const { cpu, node, redis, commit } = machine(cores);
+  const when = `Measured on ${startedAt.toISOString().slice(0, 10)} at ${commit}: ${settings.rounds} rounds of ${settings.seconds} s.`;
+  const where = `${cpu}, Node ${node}, ${redis}. Pinning: ${cores}.`;
+  const sections = sectionsOf(FIGURES.exec(readFileSync(path, 'utf8'))?.[0] ?? '');
+  for (const bench of new Set(rows.map((row) => row.bench)))
+    sections.set(bench, `${when} ${where}\n\n${markdown(rows.filter((row) => row.bench === bench))}`);
+  writeBetween(
+    path,
+    FIGURES,
+    benches.flatMap((bench) => (sections.has(bench) ? [`### ${bench}\n\n${sections.get(bench)}`] : [])).join('\n\n'),
+  );
+  return file;
+}
+
+/** @param {string} text @returns {Map<string, string>} what stands under each name */
+function sectionsOf(text) {
+  const [, ...parts] = text.replace('<!-- end of figures -->', '').split(SECTION);
+  return new Map(parts.flatMap((name, i) => (i % 2 === 0 ? [/** @type {[string, string]} */ ([name, (parts[i + 1] ?? '').trim()])] : [])));
+}
+
+/** @param {readonly Row[]} rows */
+function markdown(rows) {
   const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`;
-  const text = [
-    `Measured on ${startedAt.toISOString().slice(0, 10)} at ${commit}: ${settings.rounds} rounds of ${settings.seconds} s. ${cpu}, Node ${node}, ${redis}.`,
-    `Pinning: ${cores}.`,
-    '',
+  return [
     line(HEADER),
     line(HEADER.map((_, column) => (column === 0 || column === 5 ? '---' : '--:'))),
     ...rows.map((row) => line(cellsOf({ ...row, name: row.name.replace(/^ +/, '&nbsp;&nbsp;') }))),
   ].join('\n');
-  writeBetween(join(ROOT, file), FIGURES, text);
-  return file;
 }
 
 /**
