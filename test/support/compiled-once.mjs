@@ -16,30 +16,42 @@ const dataOf = (name, code) => {
   return known?.code === code ? known.data : undefined;
 };
 
-/** What the types of Node lack. @typedef {{ createCachedData(): Buffer }} Cacheable */
-
 const { compileFunction, SourceTextModule } = vm;
 
-class CompiledOnce extends SourceTextModule {
-  /** @param {string} code @param {import('node:vm').SourceTextModuleOptions} [options] */
-  constructor(code, options = {}) {
-    const { identifier } = options;
-    const cachedData = dataOf(identifier, code);
-    super(code, cachedData === undefined ? options : { ...options, cachedData });
-    if (cachedData === undefined && isShared(identifier))
-      compiled.set(identifier, { code, data: /** @type {Cacheable} */ (/** @type {unknown} */ (this)).createCachedData() });
+/** @param {string} code @param {import('node:vm').SourceTextModuleOptions} options */
+function moduleOf(code, options) {
+  const cachedData = dataOf(options.identifier, code);
+  if (cachedData === undefined) return undefined;
+  try {
+    return new SourceTextModule(code, { ...options, cachedData });
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_VM_MODULE_CACHED_DATA_REJECTED') throw error;
+    // A test has set an option of V8, and nothing of before counts any more.
+    compiled.clear();
+    return undefined;
   }
 }
+
+/** What the types of Node lack. @typedef {import('node:vm').SourceTextModule & { createCachedData(): Buffer }} Cacheable */
+
+const CompiledOnce = new Proxy(SourceTextModule, {
+  construct(_target, /** @type {[string, import('node:vm').SourceTextModuleOptions?]} */ [code, options = {}]) {
+    const { identifier } = options;
+    const known = moduleOf(code, options);
+    if (known !== undefined) return known;
+    const made = /** @type {Cacheable} */ (new SourceTextModule(code, options));
+    if (isShared(identifier)) compiled.set(identifier, { code, data: made.createCachedData() });
+    return made;
+  },
+});
 
 /** @type {typeof compileFunction} */
 const compileOnce = (code, parameters, options = {}) => {
   const name = isShared(options.filename) ? `${options.filename}(${parameters?.join()})` : undefined;
   const cachedData = dataOf(name, code);
-  const made = compileFunction(code, parameters, {
-    ...options,
-    ...(cachedData === undefined ? { produceCachedData: isShared(name) } : { cachedData }),
-  });
-  if (cachedData === undefined && isShared(name) && made.cachedData) compiled.set(name, { code, data: made.cachedData });
+  if (cachedData !== undefined) return compileFunction(code, parameters, { ...options, cachedData });
+  const made = compileFunction(code, parameters, { ...options, produceCachedData: isShared(name) });
+  if (isShared(name) && made.cachedData) compiled.set(name, { code, data: made.cachedData });
   return made;
 };
 
