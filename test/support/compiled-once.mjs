@@ -7,12 +7,17 @@ import vm from 'node:vm';
 /** What V8 compiled, by the name of a module. @type {Map<string, { readonly code: string, readonly data: Buffer }>} */
 const compiled = new Map();
 
-/** Nobody else imports a test. @param {string | undefined} name @returns {name is string} */
-const isShared = (name) => name !== undefined && !/\.spec\.ts$/.test(name);
+/**
+ * Nobody else imports a test. What imports while it runs is told by its host from where, and what was compiled knows the host of before.
+ * @param {string | undefined} name
+ * @param {string} code
+ * @returns {name is string}
+ */
+const isShared = (name, code) => name !== undefined && !/\.spec\.ts$/.test(name) && !/\bimport\s*\(/.test(code);
 
 /** @param {string | undefined} name @param {string} code */
 const dataOf = (name, code) => {
-  const known = isShared(name) ? compiled.get(name) : undefined;
+  const known = name === undefined ? undefined : compiled.get(name);
   return known?.code === code ? known.data : undefined;
 };
 
@@ -40,18 +45,18 @@ const CompiledOnce = new Proxy(SourceTextModule, {
     const known = moduleOf(code, options);
     if (known !== undefined) return known;
     const made = /** @type {Cacheable} */ (new SourceTextModule(code, options));
-    if (isShared(identifier)) compiled.set(identifier, { code, data: made.createCachedData() });
+    if (isShared(identifier, code)) compiled.set(identifier, { code, data: made.createCachedData() });
     return made;
   },
 });
 
 /** @type {typeof compileFunction} */
 const compileOnce = (code, parameters, options = {}) => {
-  const name = isShared(options.filename) ? `${options.filename}(${parameters?.join()})` : undefined;
+  const name = isShared(options.filename, code) ? `${options.filename}(${parameters?.join()})` : undefined;
   const cachedData = dataOf(name, code);
   if (cachedData !== undefined) return compileFunction(code, parameters, { ...options, cachedData });
-  const made = compileFunction(code, parameters, { ...options, produceCachedData: isShared(name) });
-  if (isShared(name) && made.cachedData) compiled.set(name, { code, data: made.cachedData });
+  const made = compileFunction(code, parameters, { ...options, produceCachedData: name !== undefined });
+  if (name !== undefined && made.cachedData) compiled.set(name, { code, data: made.cachedData });
   return made;
 };
 
