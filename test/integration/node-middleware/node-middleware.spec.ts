@@ -179,9 +179,9 @@ describe.each(Object.entries(SERVICES))('%s', (name, start) => {
     expect((await send(service, its('queue'))).status).toBe(200);
     const before = called('/');
     const leaving = new AbortController();
-    const waiting = send(service, its('queue'), { signal: leaving.signal }).catch(() => 'left');
     const key = `tg:{${its('queue')}}1.0`;
     const fullAtUs = await redis.get(key);
+    const waiting = send(service, its('queue'), { signal: leaving.signal }).catch(() => 'left');
     await until(async () => (await redis.get(key)) !== fullAtUs);
     const taken = await redis.get(key);
     leaving.abort();
