@@ -98,7 +98,7 @@ export async function oneByOne(workshop, redis, call, requests) {
  * @param {object} [limit] of the rule; the endless token bucket unless given
  */
 export async function prepareCall(redisUrl, limit) {
-  const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
+  const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'buckets', 'take-call.js'));
   const { sourceOf } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'scripts.js'));
   const rule = ruleOf(0, { endless: true, ...(limit && { limit }) });
   const taken = merchantRules('m', [rule], []).takes();
